@@ -29,8 +29,8 @@ import java.util.regex.Pattern;
  * @param requestedBytesInUse the sizes of live blocks, as requested; key {@code RequestedInUse}
  * @param bytesHeld taken from the device and not returned, reserves included; key {@code TotalAllocated}
  * @param freeBytes held but not in use; an allocator that is no arena may leave it at {@code 0}; key {@code FreeBytes}
- * @param largestFreeChunk the size of the largest free chunk for any requester: a request that is no larger, as the
- *     allocator rounds it, takes no memory from the device; key {@code LargestFreeChunk}
+ * @param largestFreeChunk the largest request, as the allocator rounds it, that takes no memory from the device: one
+ *     without a stream, or one of a stream, whichever gets most; key {@code LargestFreeChunk}
  * @param peakBytesInUse the peak of {@code bytesInUse}, or an upper bound of it if threads are counted separately; key
  *     {@code MaxInUse}
  * @param peakBytesHeld the peak of {@code bytesHeld}; key {@code MaxTotalAllocated}

@@ -16,7 +16,8 @@ import java.util.stream.Collectors;
  * @param regionsReleased device allocations returned; {@code 0} if the allocator has no regions. What an earlier call
  *     failed to return, and this one did, need not be counted here
  * @param bytesHeld bytes still held afterwards
- * @param regionsInUse device allocations that are held because they contain a live block
+ * @param regionsInUse device allocations that are held because they contain a live block; of an arena, its regions, and
+ *     no reserve
  * @param regionsKept free device allocations that are held for another reason
  * @param held the parts of {@code bytesHeld}, each with the reason for which it stays, and each reason once; their
  *     bytes add up to {@code bytesHeld}. Empty if nothing is held, or if the allocator gives no reasons
@@ -28,7 +29,8 @@ public record ShrinkReport(
      * Memory that a shrink did not return.
      *
      * @param bytes its size
-     * @param regions the device allocations that it consists of; {@code 0} if they are not counted
+     * @param regions the device allocations that it consists of; {@code 0} if they are not counted, as those of
+     *     reserves are not in an arena
      * @param reason what it is and what keeps it, for a person to read; it names the option that would return it, if
      *     there is one
      */

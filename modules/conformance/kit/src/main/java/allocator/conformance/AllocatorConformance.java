@@ -10,6 +10,7 @@ import allocator.conformance.rules.blocks.ExhaustionRules;
 import allocator.conformance.rules.blocks.FreeRules;
 import allocator.conformance.rules.blocks.LimitRules;
 import allocator.conformance.rules.blocks.ReserveRules;
+import allocator.conformance.rules.blocks.ShortageRules;
 import allocator.conformance.rules.blocks.SizeRules;
 import allocator.conformance.rules.blocks.StatisticsRules;
 import allocator.conformance.rules.factories.DiscoveryRules;
@@ -28,6 +29,8 @@ import allocator.conformance.rules.regions.ReuseRules;
 import allocator.conformance.rules.regions.ShrinkRules;
 import allocator.conformance.rules.streams.CopyPatternRules;
 import allocator.conformance.rules.streams.CopyRules;
+import allocator.conformance.rules.streams.OneStreamRules;
+import allocator.conformance.rules.streams.QueuedWorkRules;
 import allocator.conformance.rules.streams.StreamLifetimeRules;
 import allocator.conformance.rules.streams.StreamOrderRules;
 import allocator.conformance.rules.streams.StreamStampRules;
@@ -227,6 +230,15 @@ public abstract class AllocatorConformance {
 
     @Nested
     @Order(14)
+    @DisplayName("What a shortage says and counts")
+    class ShortageCases extends ShortageRules {
+        ShortageCases() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(15)
     @DisplayName("At a limit")
     class Limits extends LimitRules {
         Limits() {
@@ -235,7 +247,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(15)
+    @Order(16)
     @DisplayName("Invalid frees")
     class Frees extends FreeRules {
         Frees() {
@@ -244,7 +256,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(16)
+    @Order(17)
     @DisplayName("Reserving")
     class Reserves extends ReserveRules {
         Reserves() {
@@ -253,7 +265,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(17)
+    @Order(18)
     @DisplayName("Statistics")
     class Statistics extends StatisticsRules {
         Statistics() {
@@ -262,7 +274,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(18)
+    @Order(19)
     @DisplayName("Counters")
     class Counters extends CounterRules {
         Counters() {
@@ -271,7 +283,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(19)
+    @Order(20)
     @DisplayName("Shrinking")
     class Shrinks extends ShrinkRules {
         Shrinks() {
@@ -280,7 +292,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(20)
+    @Order(21)
     @DisplayName("Memory that is used again")
     class Reuse extends ReuseRules {
         Reuse() {
@@ -289,7 +301,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(21)
+    @Order(22)
     @DisplayName("Order between streams")
     class StreamOrder extends StreamOrderRules {
         StreamOrder() {
@@ -298,7 +310,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(22)
+    @Order(23)
     @DisplayName("Events and blocks of streams")
     class StreamStamps extends StreamStampRules {
         StreamStamps() {
@@ -307,7 +319,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(23)
+    @Order(24)
     @DisplayName("Waits for streams")
     class StreamWaits extends StreamWaitRules {
         StreamWaits() {
@@ -316,7 +328,16 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(24)
+    @Order(25)
+    @DisplayName("Queued work")
+    class QueuedWork extends QueuedWorkRules {
+        QueuedWork() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(26)
     @DisplayName("Streams, runs and closing")
     class StreamLifetimes extends StreamLifetimeRules {
         StreamLifetimes() {
@@ -325,7 +346,16 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(25)
+    @Order(27)
+    @DisplayName("One stream")
+    class OneStream extends OneStreamRules {
+        OneStream() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(28)
     @DisplayName("Concurrency")
     class Concurrency extends ConcurrencyRules {
         Concurrency() {
@@ -334,7 +364,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(26)
+    @Order(29)
     @DisplayName("Contention")
     class Contention extends ContentionRules {
         Contention() {
@@ -343,7 +373,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(27)
+    @Order(30)
     @DisplayName("Pairs of calls")
     class CallPairs extends CallPairRules {
         CallPairs() {
@@ -352,7 +382,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(28)
+    @Order(31)
     @DisplayName("Copying and the host's view")
     class Copies extends CopyRules {
         Copies() {
@@ -361,7 +391,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(29)
+    @Order(32)
     @DisplayName("Copies of every size")
     class CopyPatterns extends CopyPatternRules {
         CopyPatterns() {
@@ -370,7 +400,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(30)
+    @Order(33)
     @DisplayName("Memory of the process")
     class Returns extends ReturnRules {
         Returns() {
@@ -379,7 +409,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(31)
+    @Order(34)
     @DisplayName("The end of a device")
     class Devices extends DeviceRules {
         Devices() {
@@ -388,7 +418,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(32)
+    @Order(35)
     @DisplayName("Device failures")
     class Failures extends FailureRules {
         Failures() {
@@ -397,7 +427,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(33)
+    @Order(36)
     @DisplayName("Known faults of others")
     class Regressions extends RegressionRules {
         Regressions() {
@@ -406,7 +436,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(34)
+    @Order(37)
     @DisplayName("Random programs")
     class Programs extends ProgramRules {
         Programs() {
@@ -415,7 +445,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(35)
+    @Order(38)
     @DisplayName("Leaks")
     class Leaks extends LeakRules {
         Leaks() {

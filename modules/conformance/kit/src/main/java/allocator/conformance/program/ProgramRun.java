@@ -10,6 +10,7 @@ import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
+import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
@@ -83,7 +84,7 @@ final class ProgramRun {
         switch (op) {
             case Op.Alloc alloc -> alloc(alloc);
             case Op.Reserve reserve -> {
-                if (!memory.isLive(reserve.block())) {
+                if (!memory.isLive(reserve.block()) && allocator.spiLevel() >= SpiLevel.RESERVE) {
                     allocate(
                             op,
                             reserve.block(),
@@ -100,7 +101,8 @@ final class ProgramRun {
                 }
             }
             case Op.Open open -> {
-                if (!streams.containsKey(open.stream()) && allocator instanceof StreamAwareAllocator) {
+                if (!streams.containsKey(open.stream())
+                        && subject.ifStreamAware(allocator).isPresent()) {
                     // A device that has no further stream leaves out the steps on it.
                     subject.furtherStream(subject.memory()).ifPresent(stream -> streams.put(open.stream(), stream));
                 }
@@ -181,7 +183,7 @@ final class ProgramRun {
         } catch (OutOfMemoryException failure) {
             log.accept(op + " -> failed: " + failure.getMessage());
             counters.failed();
-            checkExhaustion(failure, byteSize);
+            checkExhaustion(failure, byteSize, isReserve);
             return;
         } catch (Exception failure) {
             throw new RuleViolation("A-05", "failed with " + Expect.describe(failure), failure);
@@ -209,7 +211,14 @@ final class ProgramRun {
         write(block);
     }
 
-    private void checkExhaustion(OutOfMemoryException failure, long byteSize) {
+    private void checkExhaustion(OutOfMemoryException failure, long byteSize, boolean isReserve) {
+        final long largest = failure.shortage().largestFree();
+        RuleViolation.unless(
+                isReserve || largest < Math.max(byteSize, failure.shortage().rounded()),
+                "A-05",
+                "failed for lack of memory with a free chunk of %d bytes: %s",
+                largest,
+                failure.getMessage());
         RuleViolation.unless(
                 program.options().containsKey(Subject.LIMIT),
                 "A-05",
@@ -267,11 +276,12 @@ final class ProgramRun {
     }
 
     private void shrink() {
-        if (!(allocator instanceof ShrinkableAllocator shrinkable)) {
+        final Optional<ShrinkableAllocator> shrinkable = Subject.ifShrinkable(allocator);
+        if (shrinkable.isEmpty()) {
             return;
         }
         final long before = statistics().bytesHeld();
-        final ShrinkReport report = attempt("K-04", "shrink", shrinkable::shrink);
+        final ShrinkReport report = attempt("K-04", "shrink", shrinkable.get()::shrink);
         log.accept("shrink -> " + report);
         if (counts) {
             final long now = allocator.stats().bytesHeld();

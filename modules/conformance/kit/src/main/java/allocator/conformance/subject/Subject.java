@@ -413,6 +413,12 @@ public final class Subject {
         requireLevel(allocator, SpiLevel.RESERVE, "reserve");
     }
 
+    /** Returns the allocator; skips the test if it has no statistics, as another of the memory may have (L-01). */
+    public Allocator withStatistics(Allocator allocator) {
+        requireLevel(allocator, SpiLevel.STATISTICS, "stats");
+        return allocator;
+    }
+
     private static void requireLevel(Allocator allocator, int level, String what) {
         if (allocator.spiLevel() < level) {
             throw Expect.skip(

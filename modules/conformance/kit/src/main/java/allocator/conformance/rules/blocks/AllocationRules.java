@@ -68,6 +68,18 @@ public abstract class AllocationRules extends Chapter {
                 LargestPadding::isMoreThan);
     }
 
+    /** Sizes that no rounding overflows, to a power of two or with a header, are requests that no device fits. */
+    @ConformanceTest
+    void required_A01_largeSizesThatCanBeRoundedAreShortages(Subject subject) {
+        final Allocator allocator = subject.allocator();
+        AllocationCalls.of(subject, allocator).forEach((name, call) -> {
+            for (final long byteSize : new long[] {1L << 56, (1L << 60) + 1, (1L << 61) - 1, 1L << 61}) {
+                Expect.rejection(
+                        OutOfMemoryException.class, name + "(" + byteSize + ")", () -> call.applyAsLong(byteSize));
+            }
+        });
+    }
+
     /** Requests sizes that are a little less than the largest; what overflows must be rejected as such. */
     private static void requireRejectedNearTheLargest(
             Subject subject, long[] differences, BiPredicate<LargestPadding, Long> overflows) {

@@ -112,7 +112,7 @@ public abstract class ContentRules extends Chapter {
 
     @ConformanceTest
     void required_A09_contentsLastOverManyOperations(Subject subject) {
-        final Allocator allocator = subject.exclusive(Map.of());
+        final Allocator allocator = subject.exclusive(subject.boundedGrowth());
         final Contents contents = subject.contents(allocator);
         final List<LongUnaryOperator> calls =
                 List.copyOf(AllocationCalls.withContents(subject, allocator).values());

@@ -8,14 +8,12 @@ import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.StatisticsCheck;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
-import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorStats;
-import allocator.spi.InvalidFreeException;
-import allocator.spi.InvalidSizeException;
-import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
+import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncStream;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -28,7 +26,6 @@ import java.util.function.LongUnaryOperator;
 /** Chapter S: every counter, compared exactly after programs whose effects are known. */
 public abstract class CounterRules extends Chapter {
     private static final long MIB = 1 << 20;
-    private static final long ABSURD = 1L << 50;
 
     protected CounterRules(ProviderFixture fixture) {
         super(fixture);
@@ -81,71 +78,6 @@ public abstract class CounterRules extends Chapter {
     }
 
     @ConformanceTest
-    void required_S05_onlyAShortageIsCountedAsAFailure(Subject subject) {
-        final Allocator allocator = counting(subject);
-        final long live = allocator.alloc(1000);
-        final boolean countsFailures = failsOnce(allocator, allocator::alloc) || countsFailuresAtALimit(subject);
-        AllocationCalls.of(subject, allocator).forEach((name, call) -> {
-            final AllocatorStats before = allocator.stats();
-            failsOnce(allocator, call);
-            requireUnchanged(allocator, before, countsFailures ? 1 : 0, "a shortage in " + name);
-            final AllocatorStats then = allocator.stats();
-            for (final long byteSize : new long[] {-1, Long.MIN_VALUE, Long.MAX_VALUE}) {
-                final AllocatorException rejection = Expect.rejection(
-                        AllocatorException.class, name + "(" + byteSize + ")", () -> call.applyAsLong(byteSize));
-                if (rejection instanceof InvalidSizeException) {
-                    requireUnchanged(allocator, then, 0, name + "(" + byteSize + ")");
-                }
-            }
-        });
-        final AllocatorStats before = allocator.stats();
-        for (final long wrong : new long[] {live + 1, 4096, live + (1L << 40)}) {
-            Expect.rejection(InvalidFreeException.class, "free of a wrong address", () -> allocator.free(wrong));
-        }
-        requireUnchanged(allocator, before, 0, "rejected frees");
-        allocator.free(live);
-    }
-
-    /** Returns whether failures are counted where it is the limit that fails them. */
-    private static boolean countsFailuresAtALimit(Subject subject) {
-        if (!subject.hasKey(Subject.LIMIT)) {
-            return false;
-        }
-        final long limit = Math.max(8 * MIB, subject.smallestLimit());
-        final Allocator limited = subject.exclusive(Map.of(Subject.LIMIT, Long.toString(limit)));
-        final boolean counts = limited.effectiveOptions().value(Subject.LIMIT) != null
-                && failsOnce(limited, _ -> limited.alloc(subject.limitOf(limited) + 1));
-        subject.release(limited);
-        return counts;
-    }
-
-    /** Returns whether the failure of a call is counted. */
-    private static boolean failsOnce(Allocator allocator, LongUnaryOperator call) {
-        final long before = allocator.stats().numFailedAllocs();
-        Expect.rejection(OutOfMemoryException.class, "a request of 2^50 bytes", () -> call.applyAsLong(ABSURD));
-        return allocator.stats().numFailedAllocs() != before;
-    }
-
-    /** Memory that a call returned to the device before it failed may show; nothing else may. */
-    private static void requireUnchanged(Allocator allocator, AllocatorStats before, long failures, String after) {
-        final AllocatorStats now = allocator.stats();
-        requireCounter("numFailedAllocs", now.numFailedAllocs(), before.numFailedAllocs() + failures, after);
-        requireCounter("numAllocs", now.numAllocs(), before.numAllocs(), after);
-        requireCounter("numReserves", now.numReserves(), before.numReserves(), after);
-        requireCounter("bytesInUse", now.bytesInUse(), before.bytesInUse(), after);
-        requireCounter("requestedBytesInUse", now.requestedBytesInUse(), before.requestedBytesInUse(), after);
-        requireCounter("peakBytesInUse", now.peakBytesInUse(), before.peakBytesInUse(), after);
-        requireCounter("maxAllocSize", now.maxAllocSize(), before.maxAllocSize(), after);
-        requireCounter("limit", now.limit(), before.limit(), after);
-        Expect.that(
-                now.bytesHeld() <= before.bytesHeld(),
-                "after %s, bytesHeld rose from %d to %d",
-                after,
-                before.bytesHeld(),
-                now.bytesHeld());
-    }
-
-    @ConformanceTest
     void required_S01_theLargestBlockIsCountedWithItsPadding(Subject subject) {
         final Allocator allocator = counting(subject);
         if (allocator.stats().maxAllocSize() == 0) {
@@ -187,7 +119,7 @@ public abstract class CounterRules extends Chapter {
                 live.add(call.applyAsLong(byteSize));
                 requireRegions(before, allocator.stats(), !name.equals("reserve"), name + "(" + byteSize + ")");
                 final AllocatorStats then = allocator.stats();
-                failsOnce(allocator, call);
+                Shortages.isCounted(allocator, call);
                 requireRegions(then, allocator.stats(), false, "a failed " + name);
             });
             while (live.size() > 2 * round) {
@@ -222,7 +154,8 @@ public abstract class CounterRules extends Chapter {
 
     @ConformanceTest
     void required_S02_peaksAreExactAndNeverFall(Subject subject) {
-        final Allocator allocator = counting(subject);
+        final Allocator allocator = subject.exclusive(subject.boundedGrowth());
+        subject.stats(allocator);
         final Optional<ShrinkableAllocator> shrinkable = Subject.ifShrinkable(allocator);
         final SplittableRandom random = subject.random("S-02 peaks");
         final Deque<Long> live = new ArrayDeque<>();
@@ -273,7 +206,7 @@ public abstract class CounterRules extends Chapter {
                     "largestFreeChunk is %d, freeBytes %d",
                     before.largestFreeChunk(),
                     before.freeBytes());
-            final long byteSize = fitting(subject, rounding, before.largestFreeChunk());
+            final long byteSize = FreeChunk.fitting(subject, rounding, before.largestFreeChunk());
             if (byteSize > 0) {
                 final long address = allocator.alloc(byteSize);
                 final AllocatorStats after = allocator.stats();
@@ -290,15 +223,47 @@ public abstract class CounterRules extends Chapter {
         live.forEach(allocator::free);
     }
 
-    /** Returns a size that takes no more than a chunk, as an allocator rounds it. */
-    private static long fitting(Subject subject, Allocator rounding, long chunk) {
-        if (chunk == 0) {
-            return 0;
+    /**
+     * What is free and bound to different streams is no chunk: there is a requester, without a stream or of
+     * one, that gets a request as large as the largest free chunk from what is held. Each requester is asked after the
+     * same program, of an allocator of its own.
+     */
+    @ConformanceTest
+    void required_S01_theLargestFreeChunkIsOfOneRequester(Subject subject) {
+        final StreamAwareAllocator any = subject.streamAware(subject.exclusive(subject.manyRegions()));
+        subject.stats(any);
+        subject.release(any);
+        final Allocator rounding = subject.exclusive(Map.of());
+        rounding.free(rounding.alloc(4 * MIB));
+        final List<SyncStream> streams = new ArrayList<>(List.of(subject.stream()));
+        for (int i = 0; i < 2; i++) {
+            subject.furtherStream(subject.memory()).ifPresent(streams::add);
         }
-        final long byteSize = chunk - Math.min(chunk, subject.paddingOf(rounding, rounding::alloc, chunk));
-        return byteSize + subject.paddingOf(rounding, rounding::alloc, byteSize) <= chunk
-                ? byteSize
-                : chunk / 2; // as sizes may be rounded up to a power of two
+        for (int round = 0; round < subject.times(40, 12) && subject.hasTime(); round++) {
+            final StringBuilder results = new StringBuilder();
+            boolean isServed = false;
+            for (int i = -1; i < streams.size() && !isServed; i++) {
+                final StreamAwareAllocator allocator = subject.streamAware(subject.exclusive(subject.manyRegions()));
+                final List<Long> live = FreeChunk.scatter(
+                        allocator, streams, subject.random("S-01 requesters " + round), round % 2 == 0 ? 8 : 1);
+                final AllocatorStats before = allocator.stats();
+                final long byteSize = FreeChunk.fitting(subject, rounding, before.largestFreeChunk());
+                if (byteSize > 0) {
+                    live.add(i < 0 ? allocator.alloc(byteSize) : allocator.allocOnStream(byteSize, streams.get(i)));
+                }
+                final long taken = Math.max(0, allocator.stats().bytesHeld() - before.bytesHeld());
+                isServed = taken == 0;
+                results.append("; %d of %d for %s took %d bytes from the device"
+                        .formatted(byteSize, before.largestFreeChunk(), i < 0 ? "none" : "stream " + i, taken));
+                live.forEach(allocator::free);
+                subject.release(allocator);
+            }
+            Expect.that(
+                    isServed,
+                    "blocks of %d streams and of none were freed; no requester got the largest free chunk%s",
+                    streams.size(),
+                    results);
+        }
     }
 
     @ConformanceTest
@@ -360,38 +325,13 @@ public abstract class CounterRules extends Chapter {
                     AllocatorStats.UNLIMITED);
             throw Expect.skip("the provider has no option %s", Subject.LIMIT);
         }
-        final Allocator limited =
-                subject.exclusive(Map.of(Subject.LIMIT, Long.toString(Math.max(8 * MIB, subject.smallestLimit()))));
+        final Allocator limited = subject.withStatistics(
+                subject.exclusive(Map.of(Subject.LIMIT, Long.toString(Math.max(8 * MIB, subject.smallestLimit())))));
         if (limited.effectiveOptions().value(Subject.LIMIT) == null) {
             throw Expect.skip("%s does not apply to this memory", Subject.LIMIT);
         }
         requireCounter("limit", limited.stats().limit(), subject.limitOf(limited), "setting " + Subject.LIMIT);
         limited.free(limited.alloc(1000));
         requireCounter("limit", limited.stats().limit(), subject.limitOf(limited), "an allocation and its free");
-    }
-
-    @ConformanceTest
-    void required_S05_everyKindOfShortageIsCounted(Subject subject) {
-        final Allocator limited = subject.limited(8 * MIB);
-        subject.stats(limited);
-        final long limit = subject.limitOf(limited);
-        final Allocator unlimited = subject.exclusive(Map.of());
-        final boolean counts = failsOnce(unlimited, unlimited::alloc);
-        for (final Map.Entry<String, LongUnaryOperator> call :
-                AllocationCalls.of(subject, limited).entrySet()) {
-            for (final long byteSize : new long[] {limit + 1, 2 * limit, ABSURD}) {
-                final long before = limited.stats().numFailedAllocs();
-                Expect.rejection(
-                        OutOfMemoryException.class,
-                        call.getKey() + "(" + byteSize + ") under a limit of " + limit,
-                        () -> call.getValue().applyAsLong(byteSize));
-                requireCounter(
-                        "numFailedAllocs",
-                        limited.stats().numFailedAllocs(),
-                        before + (counts ? 1 : 0),
-                        call.getKey() + "(" + byteSize + ") failed under a limit of " + limit + ", where failures "
-                                + (counts ? "are" : "are not") + " counted without a limit");
-            }
-        }
     }
 }

@@ -63,9 +63,10 @@ public abstract class ExhaustionRules extends Chapter {
     void required_A05_theShortageTellsTheTruth(Subject subject) {
         // Another one is asked: an arena may keep a region for what was asked of it.
         final Allocator any = subject.allocator();
-        final boolean counts = subject.counts(any);
+        final boolean anyCounts = subject.counts(any);
         subject.release(any);
         final Allocator allocator = subject.limited(16 * MIB);
+        final boolean counts = anyCounts && allocator.spiLevel() >= SpiLevel.STATISTICS;
         final long unit = subject.limitOf(allocator) / 16;
         final List<Long> addresses = new ArrayList<>();
         OutOfMemoryException failure = null;

@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongUnaryOperator;
 
@@ -65,8 +66,7 @@ public abstract class SizeRules extends Chapter {
 
     @ConformanceTest
     void required_A03_largeBlocksDoNotOverlap(Subject subject) {
-        final Allocator any = subject.allocator();
-        for (final String name : AllocationCalls.of(subject, any).keySet()) {
+        for (final String name : callsOfExclusive(subject)) {
             final long before = System.nanoTime();
             if (!isGranted(subject, name, 65 * MIB + 1)) {
                 throw Expect.skip("the device has no room for 65 MiB");
@@ -82,6 +82,14 @@ public abstract class SizeRules extends Chapter {
                 }
             }
         }
+    }
+
+    /** Returns the calls of the allocators that are asked, whose level another of the memory need not have. */
+    private static Set<String> callsOfExclusive(Subject subject) {
+        final Allocator allocator = subject.exclusive(Map.of());
+        final Set<String> names = AllocationCalls.of(subject, allocator).keySet();
+        subject.release(allocator);
+        return names;
     }
 
     private static boolean isLate(Subject subject, long start) {
@@ -100,8 +108,7 @@ public abstract class SizeRules extends Chapter {
 
     @ConformanceTest
     void required_A05_whatFitsInPiecesFitsAtOnce(Subject subject) {
-        final Allocator any = subject.allocator();
-        for (final String name : AllocationCalls.of(subject, any).keySet()) {
+        for (final String name : callsOfExclusive(subject)) {
             final long before = System.nanoTime();
             for (final long byteSize : new long[] {65 * MIB + 1, 2 * GIB + 4097, 4 * GIB + 4097}) {
                 if (isLate(subject, before) || !subject.mayTry(byteSize)) {

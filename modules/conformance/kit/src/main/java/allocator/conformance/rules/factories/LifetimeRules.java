@@ -1,5 +1,6 @@
 package allocator.conformance.rules.factories;
 
+import allocator.conformance.rules.AllocationCalls;
 import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Contents;
@@ -8,12 +9,14 @@ import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.EpFactory;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.util.Map;
 import java.util.Optional;
@@ -176,5 +179,47 @@ public abstract class LifetimeRules extends Chapter {
                 "alloc of a released allocator, after another was created,",
                 () -> first.alloc(1000));
         third.free(third.alloc(1000));
+    }
+
+    /** Uses everything once, so that what the process was before and after is compared also where nothing else runs. */
+    @ConformanceTest
+    void required_L04_eachUseLeavesTheProcessAsItWas(Subject subject) {
+        if (!subject.fixture().cleanup().watchesProcess()) {
+            throw Expect.skip("it needs the runner, in whose process nothing but the provider is at work");
+        }
+        final Allocator allocator = subject.allocator();
+        AllocationCalls.of(subject, allocator).forEach((name, call) -> {
+            allocator.free(call.applyAsLong(1000));
+            Expect.rejection(AllocatorException.class, name + "(-1)", () -> call.applyAsLong(-1));
+            Expect.rejection(AllocatorException.class, name + " of 2^50 bytes", () -> call.applyAsLong(1L << 50));
+        });
+        Expect.rejection(AllocatorException.class, "free of a wrong address", () -> allocator.free(4711));
+        if (subject.counts(allocator)) {
+            allocator.stats();
+        }
+        final long address = allocator.alloc(1000);
+        Contents.of(subject, allocator).ifPresent(contents -> contents.fill(address, 1000, 5));
+        allocator.free(address);
+        Subject.ifShrinkable(allocator).ifPresent(ShrinkableAllocator::shrink);
+        if (subject.ifStreamAware(allocator).isPresent()) {
+            final SyncStream stream = subject.stream();
+            try (SyncNotification notification = stream.createNotification()) {
+                notification.activate();
+                notification.waitOnHost();
+                subject.furtherStream(subject.memory()).ifPresent(notification::waitOnDevice);
+            }
+            stream.flush();
+            stream.onSessionRunEnd();
+            stream.close();
+        }
+        final EpFactory factory = subject.factory();
+        Expect.rejection(RuntimeException.class, "close with an allocator open", factory::close);
+        Expect.rejection(
+                RuntimeException.class,
+                "createAllocator with an unknown key",
+                () -> subject.allocator(Map.of("no.such.key", "1")));
+        requireDescribed(allocator, "");
+        subject.release(allocator);
+        // LeakRules reports what has changed; the runner compares after each test.
     }
 }

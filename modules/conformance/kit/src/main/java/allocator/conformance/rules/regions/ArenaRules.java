@@ -62,7 +62,7 @@ public abstract class ArenaRules extends Chapter {
         subject.requireArena(any);
         requireRoundBlocks(any);
         subject.release(any);
-        final Allocator arena = subject.allocator(options);
+        final Allocator arena = subject.withStatistics(subject.allocator(options));
         final AllocatorOptions effective = arena.effectiveOptions();
         options.keySet().forEach(key -> {
             if (effective.value(key) == null) {

@@ -8,8 +8,6 @@ import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Expect;
 import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
-import allocator.spi.Allocator;
-import allocator.spi.AllocatorStats;
 import allocator.spi.DataTransfer;
 import allocator.spi.MemoryRange;
 import allocator.spi.OutOfMemoryException;
@@ -19,9 +17,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.SplittableRandom;
-import org.jspecify.annotations.Nullable;
 
 /** Chapter T: what queued work, the end of a run, and the close of a stream mean for memory. */
 public abstract class StreamLifetimeRules extends Chapter {
@@ -216,46 +211,5 @@ public abstract class StreamLifetimeRules extends Chapter {
         Expect.rejection(
                 IllegalStateException.class, "createNotification of a closed stream", stream::createNotification);
         Expect.rejection(IllegalStateException.class, "onSessionRunEnd of a closed stream", stream::onSessionRunEnd);
-    }
-
-    @ConformanceTest
-    void required_T08_oneStreamHoldsNoMoreThanNone(Subject subject) {
-        final Map<String, String> options = Map.of();
-        final Allocator plain = subject.allocator(options);
-        subject.requireArena(plain);
-        final List<AllocatorStats> without = play(subject, plain, null);
-        subject.release(plain);
-        final StreamAwareAllocator streamed = subject.streamAware(subject.allocator(options));
-        subject.requireArena(streamed);
-        final List<AllocatorStats> with = play(subject, streamed, subject.stream());
-        for (int i = 0; i < without.size(); i++) {
-            Expect.that(
-                    without.get(i).bytesHeld() == with.get(i).bytesHeld() || subject.isRestless(),
-                    "the same program holds %d bytes in step %d without streams, and %d with one stream",
-                    without.get(i).bytesHeld(),
-                    i,
-                    with.get(i).bytesHeld());
-        }
-    }
-
-    /** Runs one program, on a stream or without; returns the statistics after each step. */
-    private static List<AllocatorStats> play(Subject subject, Allocator allocator, @Nullable SyncStream stream) {
-        final SplittableRandom random = subject.random("T-08");
-        final List<AllocatorStats> history = new ArrayList<>();
-        final List<Long> live = new ArrayList<>();
-        for (int i = 0; i < 300; i++) {
-            if (live.size() > 30 || (!live.isEmpty() && random.nextInt(100) < 45)) {
-                allocator.free(live.remove(random.nextInt(live.size())));
-            } else {
-                final long byteSize = 1 + random.nextLong(1L << random.nextInt(1, 20));
-                live.add(
-                        stream != null && allocator instanceof StreamAwareAllocator streamAware
-                                ? streamAware.allocOnStream(byteSize, stream)
-                                : allocator.alloc(byteSize));
-            }
-            history.add(allocator.stats());
-        }
-        live.forEach(allocator::free);
-        return history;
     }
 }

@@ -132,6 +132,52 @@ public abstract class StreamOrderRules extends Chapter {
     }
 
     @ConformanceTest
+    void required_T03_whatIsSplitOffFreedMemoryKeepsItsOrder(Subject subject) {
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
+        final SyncStream first = subject.stream();
+        final SyncStream second = subject.stream();
+        for (final long parts : new long[] {3, 8, 16}) {
+            final long whole = allocator.allocOnStream(parts * BLOCK, first);
+            StreamReuse.order(first, second);
+            final FreedMemory freed = new FreedMemory(subject, allocator);
+            freed.free(whole, parts * BLOCK, first);
+            final long cut = freed.allocate(BLOCK / 4, first);
+            freed.requireNotReused(
+                    BLOCK,
+                    second,
+                    "a stream waited for another, which then freed a block and took a small one again, perhaps of it");
+            allocator.free(cut);
+            first.onSessionRunEnd();
+            second.onSessionRunEnd();
+        }
+    }
+
+    /** What is left over may become part of a block, if the requester may use it. */
+    @ConformanceTest
+    void required_T03_whatABlockIsPaddedWithKeepsItsOrder(Subject subject) {
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
+        final SyncStream first = subject.stream();
+        final SyncStream second = subject.stream();
+        for (final long parts : new long[] {2, 4, 8}) {
+            final long own = allocator.allocOnStream(parts * BLOCK, first);
+            final long neighbour = allocator.allocOnStream(BLOCK, second);
+            final long fence = allocator.alloc(BLOCK);
+            final FreedMemory freed = new FreedMemory(subject, allocator);
+            allocator.free(own);
+            freed.free(neighbour, BLOCK, second);
+            allocator.free(freed.allocate(parts * BLOCK, first));
+            freed.requireNotReused(
+                    BLOCK,
+                    first,
+                    "blocks of two streams, perhaps neighbours, were freed; the first one took a block as large as its"
+                            + " own, and freed it");
+            allocator.free(fence);
+            first.onSessionRunEnd();
+            second.onSessionRunEnd();
+        }
+    }
+
+    @ConformanceTest
     void required_T03_manyStreamsKeepApart(Subject subject) {
         final StreamAwareAllocator allocator = subject.orderedByStreams();
         final List<SyncStream> streams = new ArrayList<>();

@@ -7,8 +7,10 @@ import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.conformance.subject.Workers;
 import allocator.spi.Allocator;
+import allocator.spi.AllocatorException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SpiLevel;
+import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -27,10 +29,10 @@ public abstract class CallPairRules extends Chapter {
 
     @ConformanceTest
     void stochastic_C02_eachPairOfCallsReturns(Subject subject) throws Throwable {
-        final Allocator allocator = subject.exclusive(Map.of());
+        final Allocator allocator = subject.exclusive(subject.boundedGrowth());
         final List<Map.Entry<String, Work>> calls =
                 new ArrayList<>(calls(subject, allocator).entrySet());
-        final long each = TimeUnit.MILLISECONDS.toNanos(subject.times(30, 8));
+        final long each = TimeUnit.MILLISECONDS.toNanos(subject.times(20, 5));
         for (int first = 0; first < calls.size(); first++) {
             for (int second = first; second < calls.size() && subject.hasTime(); second++) {
                 final Work one = calls.get(first).getValue();
@@ -65,7 +67,23 @@ public abstract class CallPairRules extends Chapter {
             }
         });
         calls.put("create", () -> subject.release(subject.allocator()));
-        calls.put("shortage", () -> fail(allocator::alloc));
+        calls.put("shortage", () -> {
+            fail(allocator::alloc);
+            if (level >= SpiLevel.RESERVE) {
+                fail(allocator::reserve);
+            }
+        });
+        calls.put("wrong calls and descriptions", () -> {
+            Expect.rejection(AllocatorException.class, "free of a wrong address", () -> allocator.free(4711));
+            Expect.rejection(AllocatorException.class, "alloc(-1)", () -> allocator.alloc(-1));
+            Expect.rejection(RuntimeException.class, "a create with an unknown key", () -> createWrong(subject));
+            describe(subject.factory().discoverDevices(), subject.factory().optionKeys(), subject.factory());
+            describe(allocator, allocator.hashCode(), allocator.info(), allocator.effectiveOptions());
+        });
+        calls.put(
+                "refused close",
+                () -> Expect.rejection(
+                        IllegalStateException.class, "close with an allocator open", subject.factory()::close));
         if (level >= SpiLevel.RESERVE) {
             calls.put("reserve", () -> allocator.free(allocator.reserve(1000)));
         }
@@ -76,7 +94,13 @@ public abstract class CallPairRules extends Chapter {
         subject.ifStreamAware(allocator).ifPresent(aware -> {
             final SyncStream common = subject.stream();
             calls.put("allocOnStream", () -> aware.free(aware.allocOnStream(1000, common)));
-            calls.put("run end", common::onSessionRunEnd);
+            calls.put("run end", () -> {
+                try (SyncNotification notification = common.createNotification()) {
+                    notification.activate();
+                    notification.waitOnHost();
+                }
+                common.onSessionRunEnd();
+            });
             calls.put("stream", () -> {
                 final SyncStream stream = subject.stream();
                 aware.free(aware.allocOnStream(2000, stream));
@@ -84,6 +108,16 @@ public abstract class CallPairRules extends Chapter {
             });
         });
         return calls;
+    }
+
+    private static void createWrong(Subject subject) {
+        subject.allocator(Map.of("no.such.key", "1"));
+    }
+
+    private static void describe(Object... values) {
+        for (final Object value : values) {
+            Expect.that(value.toString() != null, "toString returned null");
+        }
     }
 
     private static void fail(LongUnaryOperator call) {

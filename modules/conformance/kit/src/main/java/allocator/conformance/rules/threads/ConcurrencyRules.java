@@ -179,7 +179,7 @@ public abstract class ConcurrencyRules extends Chapter {
     }
 
     private static void hammer(Subject subject, Thread.Builder builder, int threads) throws Throwable {
-        final Allocator allocator = subject.allocator();
+        final Allocator allocator = subject.allocator(subject.boundedGrowth());
         final Optional<Contents> contents = Contents.of(subject, allocator);
         final Blocks blocks = new Blocks();
         final int rounds = subject.times(20_000, 3_000) / threads;
@@ -210,7 +210,7 @@ public abstract class ConcurrencyRules extends Chapter {
 
     @ConformanceTest
     void stochastic_C01_whatOneThreadTakesAnotherFrees(Subject subject) throws Throwable {
-        final Allocator allocator = subject.allocator();
+        final Allocator allocator = subject.allocator(subject.boundedGrowth());
         final Blocks blocks = new Blocks();
         final BlockingQueue<Long> queue = new ArrayBlockingQueue<>(64);
         final AtomicBoolean isOver = new AtomicBoolean();
@@ -274,7 +274,7 @@ public abstract class ConcurrencyRules extends Chapter {
 
     @ConformanceTest
     void stochastic_C02_allCallsTogetherReturn(Subject subject) throws Throwable {
-        final Allocator allocator = subject.allocator();
+        final Allocator allocator = subject.allocator(subject.boundedGrowth());
         final int rounds = subject.times(3_000, 400);
         Workers.run(platform(), 6, worker -> {
             for (int i = 0; i < rounds && subject.hasTime(); i++) {
@@ -308,7 +308,7 @@ public abstract class ConcurrencyRules extends Chapter {
 
     @ConformanceTest
     void stochastic_C02_manyVirtualThreadsDoNotStarve(Subject subject) throws Throwable {
-        final Allocator allocator = subject.allocator();
+        final Allocator allocator = subject.allocator(subject.boundedGrowth());
         Workers.run(Thread.ofVirtual(), 64, worker -> {
             for (int i = 0; i < 20 && subject.hasTime(); i++) {
                 final long address = allocator.alloc(1000L * (1 + worker));
@@ -320,7 +320,7 @@ public abstract class ConcurrencyRules extends Chapter {
 
     @ConformanceTest
     void stochastic_C02_streamsTogetherReturn(Subject subject) throws Throwable {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator(subject.boundedGrowth()));
         final int rounds = subject.times(300, 50);
         final SyncStream common = subject.stream();
         Workers.run(platform(), 4, worker -> {
@@ -341,7 +341,7 @@ public abstract class ConcurrencyRules extends Chapter {
     void stochastic_C02_creatingAndReleasingTogetherReturn(Subject subject) throws Throwable {
         Workers.run(platform(), 4, worker -> {
             for (int i = 0; i < subject.times(200, 40) && subject.hasTime(); i++) {
-                final Allocator allocator = subject.allocator(Map.of());
+                final Allocator allocator = subject.allocator(subject.boundedGrowth());
                 final long address = allocator.alloc(1000L + worker);
                 allocator.free(address);
                 subject.release(allocator);

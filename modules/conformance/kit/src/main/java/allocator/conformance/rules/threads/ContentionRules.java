@@ -93,7 +93,7 @@ public abstract class ContentionRules extends Chapter {
 
     @ConformanceTest
     void stochastic_C01_oneSizeIsHandedOutOnce(Subject subject) throws Throwable {
-        final Allocator allocator = subject.exclusive(Map.of());
+        final Allocator allocator = subject.exclusive(subject.boundedGrowth());
         for (final long byteSize : new long[] {1, 64, 1024, 40_000}) {
             contend(subject, allocator, byteSize, subject.times(60_000, 6_000), (size, _) -> allocator.alloc(size));
         }
@@ -101,7 +101,7 @@ public abstract class ContentionRules extends Chapter {
 
     @ConformanceTest
     void stochastic_C01_streamsAreHandedBlocksOnce(Subject subject) throws Throwable {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.exclusive(Map.of()));
+        final StreamAwareAllocator allocator = subject.streamAware(subject.exclusive(subject.boundedGrowth()));
         final List<SyncStream> own = new ArrayList<>();
         for (int i = 0; i < THREADS; i++) {
             own.add(subject.stream());
@@ -119,7 +119,7 @@ public abstract class ContentionRules extends Chapter {
 
     @ConformanceTest
     void stochastic_C01_reservesAreHandedOutOnce(Subject subject) throws Throwable {
-        final Allocator allocator = subject.exclusive(Map.of());
+        final Allocator allocator = subject.exclusive(subject.boundedGrowth());
         subject.requireReserve(allocator);
         contend(
                 subject,
@@ -131,7 +131,7 @@ public abstract class ContentionRules extends Chapter {
 
     @ConformanceTest
     void stochastic_S01_totalsAreExactAfterThreads(Subject subject) throws Throwable {
-        final Allocator allocator = subject.exclusive(Map.of());
+        final Allocator allocator = subject.exclusive(subject.boundedGrowth());
         final AllocatorStats before = subject.stats(allocator);
         final AtomicLong allocs = new AtomicLong();
         final AtomicLong reserves = new AtomicLong();
@@ -288,7 +288,7 @@ public abstract class ContentionRules extends Chapter {
             final List<Allocator> created = Collections.synchronizedList(new ArrayList<>());
             final Owners owners = new Owners();
             Workers.run(platform(), THREADS, worker -> {
-                final Allocator mine = subject.allocator();
+                final Allocator mine = subject.allocator(subject.boundedGrowth());
                 created.add(mine);
                 final List<Long> live = new ArrayList<>();
                 for (int i = 0; i < 4; i++) {

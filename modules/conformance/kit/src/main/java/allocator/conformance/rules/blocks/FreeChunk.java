@@ -1,0 +1,51 @@
+package allocator.conformance.rules.blocks;
+
+import allocator.conformance.subject.Subject;
+import allocator.spi.Allocator;
+import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+
+/** Free chunks, and what is requested of them. */
+final class FreeChunk {
+    private FreeChunk() {}
+
+    /**
+     * Returns a size that takes no more than a chunk, as an allocator rounds it.
+     *
+     * @param rounding another allocator, with a free region that is larger
+     */
+    static long fitting(Subject subject, Allocator rounding, long chunk) {
+        if (chunk == 0) {
+            return 0;
+        }
+        final long byteSize = chunk - Math.min(chunk, subject.paddingOf(rounding, rounding::alloc, chunk));
+        return byteSize + subject.paddingOf(rounding, rounding::alloc, byteSize) <= chunk
+                ? byteSize
+                : chunk / 2; // as sizes may be rounded up to a power of two
+    }
+
+    /**
+     * Allocates blocks of streams and of none, frees most of them, and returns the others.
+     *
+     * @param live how many of forty are left
+     */
+    static List<Long> scatter(
+            StreamAwareAllocator allocator, List<SyncStream> streams, SplittableRandom random, int live) {
+        final List<Long> blocks = new ArrayList<>();
+        while (blocks.size() < 40) {
+            final int stream = random.nextInt(-1, 2 * streams.size());
+            final long byteSize = 1 + random.nextLong(1L << random.nextInt(8, 14));
+            blocks.add(
+                    stream < 0
+                            ? allocator.alloc(byteSize)
+                            : allocator.allocOnStream(byteSize, streams.get(stream % streams.size())));
+        }
+        while (blocks.size() > live) {
+            allocator.free(blocks.remove(random.nextInt(blocks.size())));
+        }
+        return blocks;
+    }
+}
