@@ -183,7 +183,7 @@ final class ProgramRun {
         } catch (OutOfMemoryException failure) {
             log.accept(op + " -> failed: " + failure.getMessage());
             counters.failed();
-            checkExhaustion(failure, byteSize, isReserve);
+            checkExhaustion(failure, byteSize);
             return;
         } catch (Exception failure) {
             throw new RuleViolation("A-05", "failed with " + Expect.describe(failure), failure);
@@ -211,14 +211,7 @@ final class ProgramRun {
         write(block);
     }
 
-    private void checkExhaustion(OutOfMemoryException failure, long byteSize, boolean isReserve) {
-        final long largest = failure.shortage().largestFree();
-        RuleViolation.unless(
-                isReserve || largest < Math.max(byteSize, failure.shortage().rounded()),
-                "A-05",
-                "failed for lack of memory with a free chunk of %d bytes: %s",
-                largest,
-                failure.getMessage());
+    private void checkExhaustion(OutOfMemoryException failure, long byteSize) {
         RuleViolation.unless(
                 program.options().containsKey(Subject.LIMIT),
                 "A-05",

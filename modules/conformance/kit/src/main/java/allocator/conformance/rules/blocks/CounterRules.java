@@ -224,9 +224,9 @@ public abstract class CounterRules extends Chapter {
     }
 
     /**
-     * What is free and bound to different streams is no chunk: there is a requester, without a stream or of
-     * one, that gets a request as large as the largest free chunk from what is held. Each requester is asked after the
-     * same program, of an allocator of its own.
+     * What is free and bound to different streams is no chunk: there is a requester, without a stream or of one, that
+     * gets a request as large as the largest free chunk from what is held. Each requester is asked after the same
+     * program, of an allocator of its own.
      */
     @ConformanceTest
     void required_S01_theLargestFreeChunkIsOfOneRequester(Subject subject) {
