@@ -83,7 +83,7 @@ final class BumpLanes {
         return regions.numReleased();
     }
 
-    /** Returns the largest request that a region fits, whoever may use it. */
+    /** Returns the largest request of any lane that a region fits. */
     long largestRoom() {
         return regions.largestRoom(byteAlignment, _ -> true);
     }
