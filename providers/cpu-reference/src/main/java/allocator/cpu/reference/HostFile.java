@@ -21,6 +21,12 @@ import java.util.BitSet;
 final class HostFile {
     private static final int NONE = -1;
 
+    /** The address of an extent that was never mapped. */
+    static final long NEVER = 0;
+
+    /** The address of an extent that was mapped, and whose last mapping has ended. */
+    static final long ENDED = -1;
+
     /** More make no array. */
     private static final int MOST_PAGES = Integer.MAX_VALUE - 8;
 
@@ -37,8 +43,11 @@ final class HostFile {
     /** By page: the size in pages of the extent that begins with it, otherwise 0. */
     private int[] sizes = new int[0];
 
-    /** The extents that were mapped since they were created. */
-    private final BitSet mapped = new BitSet();
+    /**
+     * By page: the address from which the extent that begins with it can be moved, as it was mapped or parked there
+     * last; {@link #NEVER} if it was not since it was created, {@link #ENDED} if that mapping has ended.
+     */
+    private long[] addresses = new long[0];
 
     /** No page below it is released. */
     private int lowestFree;
@@ -91,7 +100,9 @@ final class HostFile {
         boolean isCreated = false;
         try {
             if (first >= sizes.length) {
-                sizes = Arrays.copyOf(sizes, first + Math.max(first >> 1, LEAST_GROWTH));
+                final int length = first + Math.max(first >> 1, LEAST_GROWTH);
+                addresses = Arrays.copyOf(addresses, length);
+                sizes = Arrays.copyOf(sizes, length);
             }
             if (first + size > end) {
                 setEnd(first + size);
@@ -152,11 +163,24 @@ final class HostFile {
         return sizes[(int) extent];
     }
 
-    /** Notes that an extent is mapped; returns whether it was before. */
-    boolean setMapped(int extent) {
-        final boolean wasMapped = mapped.get(extent);
-        mapped.set(extent);
-        return wasMapped;
+    /** Returns where an extent was mapped or parked last: an address, {@link #NEVER} or {@link #ENDED}. */
+    long lastMapped(int extent) {
+        return addresses[extent];
+    }
+
+    /** Notes that an extent is mapped or parked at an address, or that this has ended. */
+    void setMapped(int extent, long address) {
+        addresses[extent] = address;
+    }
+
+    /** Notes that no extent is any more mapped at an address within a range. */
+    void setUnmappedIn(long start, long byteSize) {
+        for (int page = 0; page < addresses.length; page++) {
+            final long offset = addresses[page] - start;
+            if (offset >= 0 && offset < byteSize) {
+                addresses[page] = ENDED;
+            }
+        }
     }
 
     /** Releases an extent. */
@@ -169,7 +193,7 @@ final class HostFile {
             makeHole(extent, size);
         }
         pages.clear(first, first + size);
-        mapped.clear(first);
+        addresses[first] = NEVER;
         sizes[first] = 0;
         lowestFree = Math.min(lowestFree, first);
     }
@@ -189,7 +213,7 @@ final class HostFile {
             descriptor = NONE;
         }
         pages.clear();
-        mapped.clear();
+        Arrays.fill(addresses, NEVER);
         Arrays.fill(sizes, 0);
         end = 0;
         lowestFree = 0;

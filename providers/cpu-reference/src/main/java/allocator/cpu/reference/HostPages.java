@@ -45,7 +45,7 @@ final class HostPages implements PageSource {
 
     private static final Path MAPPINGS_LIMIT = Path.of("/proc/sys/vm/max_map_count");
 
-    private static final int RESERVED = LinuxCalls.MAP_PRIVATE | LinuxCalls.MAP_ANONYMOUS | LinuxCalls.MAP_NORESERVE;
+    static final int RESERVED = LinuxCalls.MAP_PRIVATE | LinuxCalls.MAP_ANONYMOUS | LinuxCalls.MAP_NORESERVE;
     /** The limit of Linux where nobody has set another one. */
     private static final long DEFAULT_MAPPINGS = 65_530;
 
@@ -60,6 +60,9 @@ final class HostPages implements PageSource {
     /** One call instead of a fault for each of the system's pages, for memory that is there already. */
     private static final int MAPPED_AT_ONCE = MAPPED | LinuxCalls.MAP_POPULATE;
 
+    /** The mapping that there is stays, and finds its memory again at the next use. */
+    static final int MOVED = LinuxCalls.MREMAP_MAYMOVE | LinuxCalls.MREMAP_FIXED | LinuxCalls.MREMAP_DONTUNMAP;
+
     private static final int READ_AND_WRITE = LinuxCalls.PROT_READ | LinuxCalls.PROT_WRITE;
     private static final int NO_FILE = -1;
 
@@ -73,6 +76,7 @@ final class HostPages implements PageSource {
 
     private final List<HostRange> ranges = new ArrayList<>();
     private final HostFile file;
+    private final ParkedPages parked;
     private boolean isClosed;
 
     /**
@@ -99,6 +103,7 @@ final class HostPages implements PageSource {
         this.mappingsLimit = mappingsLimit;
         spare = pageBytes - linux.getpagesize();
         file = new HostFile(linux, info, pageBytes);
+        parked = new ParkedPages(linux, pageBytes, mostBoundaries() / 2);
         try {
             prepare();
         } catch (Throwable e) {
@@ -140,14 +145,16 @@ final class HostPages implements PageSource {
      * stack has ended.
      */
     private void prepare() {
-        final long range = reserve(pageBytes);
+        final long range = reserve(2 * pageBytes);
         final long first = create(1);
         final long second = create(1);
         map(range, first);
+        map(range + pageBytes, first);
         unmap(range);
+        unmap(range + pageBytes);
         release(first);
         release(second);
-        unreserve(range, pageBytes);
+        unreserve(range, 2 * pageBytes);
         linux.close(NO_FILE);
     }
 
@@ -251,6 +258,7 @@ final class HostPages implements PageSource {
     }
 
     private void unreserve(HostRange range) {
+        file.setUnmappedIn(range.address(), range.byteSize());
         final long result = linux.munmap(range.reserved(), range.reservedBytes());
         if (result < 0) {
             throw new DeviceException(mappingFailure("munmap", result), null);
@@ -281,21 +289,45 @@ final class HostPages implements PageSource {
                     "there are no " + size + " free pages of addresses at 0x" + Long.toHexString(address));
         }
         requireMappings(range.boundariesWith(index, first, size));
-        final int flags = file.setMapped(first) ? MAPPED_AT_ONCE : MAPPED; // before the call, as the Java heap may end
-        range.set(index, first, size);
-        final long result =
-                linux.mmap(address, size * pageBytes, READ_AND_WRITE, flags, file.descriptor(), extent * pageBytes);
+        range.set(index, first, size); // before the call, as the Java heap may end
+        final long result = mapAt(address, first, size);
         if (result == -LinuxCalls.ENOMEM) {
             range.clear(index, size);
         }
         if (result < 0) {
             throw mappingException("mmap", result, size * pageBytes);
         }
+        file.setMapped(first, address);
+    }
+
+    /**
+     * Maps an extent. Memory that was used is found at once, without a fault for each of the system's pages: the
+     * entries of the last mapping move, which takes a few microseconds, or those of another one are made, which takes
+     * some hundred for 2 MiB.
+     */
+    private long mapAt(long address, int first, int size) {
+        final long byteSize = size * pageBytes;
+        final long last = file.lastMapped(first);
+        if (last != HostFile.NEVER && last != HostFile.ENDED) {
+            final long moved = linux.mremap(last, byteSize, MOVED, address);
+            if (moved >= 0) {
+                return moved;
+            }
+        }
+        final int flags = last == HostFile.NEVER ? MAPPED : MAPPED_AT_ONCE;
+        return linux.mmap(address, byteSize, READ_AND_WRITE, flags, file.descriptor(), first * pageBytes);
+    }
+
+    private long mostBoundaries() {
+        return mappingsLimit / 4 * 3;
     }
 
     /** Keeps mappings for the rest of the process. */
     private void requireMappings(int more) {
-        if (more > 0 && HostRange.allBoundaries() + more > mappingsLimit / 4 * 3) {
+        if (more > 0 && HostRange.allBoundaries() + more > mostBoundaries()) {
+            parked.giveBack(file);
+        }
+        if (more > 0 && HostRange.allBoundaries() + more > mostBoundaries()) {
             throw shortage(
                     "The pages would take more than three quarters of the process's mappings: " + moreMappings(),
                     pageBytes);
@@ -311,6 +343,10 @@ final class HostPages implements PageSource {
             return;
         }
         final int size = file.size(first); // not of a page within a mapping
+        if (file.lastMapped(first) == address) {
+            file.setMapped(first, HostFile.ENDED); // before the calls: nothing is moved from here if they fail
+            file.setMapped(first, parked.park(file, first, size, address));
+        }
         final long result = linux.mmap(
                 address, size * pageBytes, LinuxCalls.PROT_NONE, RESERVED | LinuxCalls.MAP_FIXED, NO_FILE, 0);
         if (result < 0) {
@@ -330,6 +366,7 @@ final class HostPages implements PageSource {
         isClosed = true;
         final Failures failures = new Failures();
         failures.run(file::close);
+        failures.run(() -> parked.giveBack(file));
         for (HostRange range : List.copyOf(ranges)) {
             failures.run(() -> unreserve(range));
         }

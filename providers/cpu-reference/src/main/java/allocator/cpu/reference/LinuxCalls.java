@@ -23,6 +23,10 @@ interface LinuxCalls {
     int MAP_NORESERVE = 0x4000;
     int MAP_POPULATE = 0x8000;
 
+    int MREMAP_MAYMOVE = 1;
+    int MREMAP_FIXED = 2;
+    int MREMAP_DONTUNMAP = 4;
+
     int ENOMEM = 12;
     int EINVAL = 22;
     int EFBIG = 27;
@@ -40,6 +44,13 @@ interface LinuxCalls {
     long fallocate(int file, int mode, long offset, long byteSize);
 
     long mmap(long address, long byteSize, int protection, int flags, int file, long offset);
+
+    /**
+     * Moves the entries of a mapping in the system's tables to another address, where it replaces what is mapped; with
+     * {@link #MREMAP_DONTUNMAP} the mapping stays as well, and finds its memory again at the next use. Fails with
+     * {@link #ENOSYS}, and changes nothing, before Linux 5.13, which cannot do so with shared memory.
+     */
+    long mremap(long address, long byteSize, int flags, long newAddress);
 
     long munmap(long address, long byteSize);
 

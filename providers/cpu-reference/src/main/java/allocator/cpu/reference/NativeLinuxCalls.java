@@ -7,6 +7,8 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** {@link LinuxCalls} of the C library. Not safe for use by several threads: there is one {@code errno}. */
@@ -15,6 +17,8 @@ final class NativeLinuxCalls implements LinuxCalls {
     private static final Linker LINKER = Linker.nativeLinker();
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT;
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG;
+
+    private static final Pattern VERSION = Pattern.compile("(\\d{1,6})\\.(\\d{1,6})");
 
     private static final MethodHandle GETPAGESIZE =
             LINKER.downcallHandle(LINKER.defaultLookup().findOrThrow("getpagesize"), FunctionDescriptor.of(INT));
@@ -30,6 +34,15 @@ final class NativeLinuxCalls implements LinuxCalls {
             downcall("fallocate", FunctionDescriptor.of(INT, INT, INT, LONG, LONG));
     private static final MethodHandle MMAP =
             downcall("mmap", FunctionDescriptor.of(LONG, LONG, LONG, INT, INT, INT, LONG));
+    /** {@code null} where the system cannot do what it is for. */
+    private static final @Nullable MethodHandle MREMAP = isFrom(5, 13, System.getProperty("os.version"))
+            ? LINKER.downcallHandle(
+                    LINKER.defaultLookup().findOrThrow("mremap"),
+                    FunctionDescriptor.of(LONG, LONG, LONG, LONG, INT, LONG),
+                    Linker.Option.captureCallState("errno"),
+                    Linker.Option.firstVariadicArg(4))
+            : null;
+
     private static final MethodHandle MUNMAP = downcall("munmap", FunctionDescriptor.of(INT, LONG, LONG));
     private static final MethodHandle CLOSE = downcall("close", FunctionDescriptor.of(INT, INT));
 
@@ -42,6 +55,19 @@ final class NativeLinuxCalls implements LinuxCalls {
     private static MethodHandle downcall(String function, FunctionDescriptor type) {
         return LINKER.downcallHandle(
                 LINKER.defaultLookup().findOrThrow(function), type, Linker.Option.captureCallState("errno"));
+    }
+
+    /**
+     * Returns whether a release of Linux, such as {@code 6.1.0-18-amd64}, is at least a version. One of another form is
+     * not.
+     */
+    static boolean isFrom(int major, int minor, String release) {
+        final Matcher version = VERSION.matcher(release);
+        if (!version.lookingAt()) {
+            return false;
+        }
+        final int found = Integer.parseInt(version.group(1));
+        return found > major || (found == major && Integer.parseInt(version.group(2)) >= minor);
     }
 
     private long result(long returned) {
@@ -98,6 +124,17 @@ final class NativeLinuxCalls implements LinuxCalls {
     public long mmap(long address, long byteSize, int protection, int flags, int file, long offset) {
         try {
             return result((long) MMAP.invokeExact(state, address, byteSize, protection, flags, file, offset));
+        } catch (Throwable e) {
+            throw unexpected(e);
+        }
+    }
+
+    @Override
+    public long mremap(long address, long byteSize, int flags, long newAddress) {
+        try {
+            return MREMAP == null
+                    ? -ENOSYS
+                    : result((long) MREMAP.invokeExact(state, address, byteSize, byteSize, flags, newAddress));
         } catch (Throwable e) {
             throw unexpected(e);
         }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import allocator.cpu.reference.HostPagesContract.Errno;
 import allocator.provider.support.platform.Platform;
@@ -16,6 +17,7 @@ import allocator.testkit.FaultyCalls;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.ValueLayout;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -132,23 +134,172 @@ class HostPagesTest {
             assertThat(fileBytes()).isZero();
         }
 
-        /** A fault for each of the system's pages costs more than the call. */
-        @Test
-        void aUsedPageIsResidentWhereverItIsMapped() {
-            final long range = pages.reserve(2 * PAGES * PAGE);
+        private void mapAndFill(long range) {
             for (int i = 0; i < PAGES; i++) {
                 pages.map(range + i * PAGE, pages.create(1));
+                fill(range + i * PAGE);
             }
-            final long unused = residentBytes();
+        }
+
+        /** Each of them once more, behind the first mappings. */
+        private void mapAgain(long range) {
             for (int i = 0; i < PAGES; i++) {
+                pages.map(range + (PAGES + i) * PAGE, i);
+            }
+        }
+
+        private static boolean canMove() {
+            return NativeLinuxCalls.isFrom(5, 13, System.getProperty("os.version"));
+        }
+
+        /** A fault for each of the system's pages costs more than the call. */
+        @Test
+        void aUsedPageThatIsMappedElsewhereIsResidentThere() {
+            assumeThat(canMove()).isTrue();
+            final long range = pages.reserve(2 * PAGES * PAGE);
+            final long before = residentBytes();
+            mapAndFill(range);
+            final long once = residentBytes();
+            mapAgain(range);
+            assertThat(once - before).isGreaterThanOrEqualTo(PAGES * PAGE);
+            assertThat(residentBytes()).isBetween(once - PAGE, once + PAGE);
+            for (int i = 0; i < PAGES; i++) {
+                assertThat(isZero(range + (PAGES + i) * PAGE)).isFalse();
+            }
+            assertThat(residentBytes()).isBetween(once - PAGE, once + PAGE);
+        }
+
+        /** The mapping that was moved from finds its memory again. */
+        @Test
+        void bothMappingsSeeTheSameMemory() {
+            final long range = pages.reserve(2 * PAGES * PAGE);
+            mapAndFill(range);
+            mapAgain(range);
+            for (int i = 0; i < PAGES; i++) {
+                HostHeap.segment(range + (PAGES + i) * PAGE, PAGE).fill((byte) 0);
+                assertThat(isZero(range + i * PAGE)).isTrue();
+                fill(range + i * PAGE);
+                assertThat(isZero(range + (PAGES + i) * PAGE)).isFalse();
+            }
+        }
+
+        /** A page that is mapped nowhere keeps its entries as well. */
+        @Test
+        void aUsedPageThatWasMappedNowhereIsResidentAgainAtOnce() {
+            assumeThat(canMove()).isTrue();
+            final long range = pages.reserve(2 * PAGES * PAGE);
+            mapAndFill(range);
+            final long once = residentBytes();
+            for (int i = 0; i < PAGES; i++) {
+                pages.unmap(range + i * PAGE);
+            }
+            mapAgain(range);
+            assertThat(residentBytes()).isBetween(once - PAGE, once + PAGE);
+            for (int i = 0; i < PAGES; i++) {
+                assertThat(isZero(range + (PAGES + i) * PAGE)).isFalse();
+            }
+            assertThat(residentBytes()).isBetween(once - PAGE, once + PAGE);
+        }
+
+        /** Parked or not, a released page is gone, and one of that number is another one. */
+        @Test
+        void aParkedPageIsReleased() throws IOException {
+            final long range = pages.reserve(2 * PAGES * PAGE);
+            final long before = residentBytes();
+            mapAndFill(range);
+            for (int i = 0; i < PAGES; i++) {
+                pages.unmap(range + i * PAGE);
+                pages.release(i);
+            }
+            assertThat(fileBytes()).isZero();
+            assertThat(residentBytes()).isBetween(before - PAGE, before + PAGE);
+            for (int i = 0; i < 2 * PAGES; i++) {
+                pages.map(range + i * PAGE, pages.create(1));
+                assertThat(isZero(range + i * PAGE)).isTrue();
+            }
+        }
+
+        /** Before Linux 5.13. */
+        @Test
+        void aUsedPageThatCannotBeMovedIsResidentWhereverItIsMapped() {
+            final HostPages older = new HostPages(MEMORY, PAGE, recorded(new ArrayList<>(), false), MAPPINGS);
+            final long range = older.reserve(3 * PAGES * PAGE);
+            for (int i = 0; i < PAGES; i++) {
+                older.map(range + i * PAGE, older.create(1));
                 fill(range + i * PAGE);
             }
             final long once = residentBytes();
             for (int i = 0; i < PAGES; i++) {
-                pages.map(range + (PAGES + i) * PAGE, i);
+                older.map(range + (PAGES + i) * PAGE, i);
             }
-            assertThat(once - unused).isGreaterThanOrEqualTo(PAGES * PAGE);
             assertThat(residentBytes() - once).isGreaterThanOrEqualTo(PAGES * PAGE);
+            for (int i = 0; i < PAGES; i++) {
+                older.unmap(range + (PAGES + i) * PAGE);
+                older.unmap(range + i * PAGE);
+                older.map(range + (2 * PAGES + i) * PAGE, i);
+            }
+            assertThat(residentBytes()).isBetween(once - PAGE, once + PAGE);
+            older.close();
+        }
+
+        /** The addresses may belong to another part of the process by then. */
+        @Test
+        void nothingIsMovedFromARangeThatIsNoMoreReserved() {
+            final List<String> made = new ArrayList<>();
+            final HostPages other = new HostPages(MEMORY, PAGE, recorded(made, canMove()), MAPPINGS);
+            final long first = other.reserve(PAGE);
+            final long page = other.create(1);
+            other.map(first, page);
+            other.unreserve(first, PAGE);
+            final long second = other.reserve(PAGE);
+            made.clear();
+            other.map(second, page);
+            assertThat(made).containsExactly("mmap");
+            other.close();
+        }
+
+        /** The calls of the system, and what was called; without moves those of an older one. */
+        private static LinuxCalls recorded(List<String> made, boolean canMove) {
+            final LinuxCalls linux = HostPages.nativeCalls(Platform.current());
+            return (LinuxCalls) Proxy.newProxyInstance(
+                    LinuxCalls.class.getClassLoader(),
+                    new Class<?>[] {LinuxCalls.class},
+                    (proxy, method, arguments) -> {
+                        made.add(method.getName());
+                        return method.getName().equals("mremap") && !canMove
+                                ? (Object) (-(long) LinuxCalls.ENOSYS)
+                                : method.invoke(linux, arguments);
+                    });
+        }
+
+        /** Where there is no room for them, entries are dropped and made again. */
+        @Test
+        void pagesAreParkedInFewMappings() {
+            final long range = pages.reserve(2 * MAPPINGS * PAGE);
+            for (int i = 0; i < MAPPINGS; i++) {
+                pages.map(range + i * PAGE, pages.create(1));
+                fill(range + i * PAGE);
+            }
+            for (int i = 0; i < MAPPINGS; i += 2) {
+                pages.unmap(range + i * PAGE);
+            }
+            assertThat(mappings()).isLessThan(3 * MAPPINGS / 4);
+            for (int i = 0; i < MAPPINGS; i += 2) {
+                pages.map(range + i * PAGE, i);
+                assertThat(isZero(range + i * PAGE)).isFalse();
+            }
+        }
+
+        @Test
+        void theReleaseOfTheSystemIsRead() {
+            assertThat(NativeLinuxCalls.isFrom(5, 13, "5.13.0")).isTrue();
+            assertThat(NativeLinuxCalls.isFrom(5, 13, "6.1.0-18-amd64")).isTrue();
+            assertThat(NativeLinuxCalls.isFrom(5, 13, "10.0")).isTrue();
+            assertThat(NativeLinuxCalls.isFrom(5, 13, "5.12.19")).isFalse();
+            assertThat(NativeLinuxCalls.isFrom(5, 13, "4.19.0")).isFalse();
+            assertThat(NativeLinuxCalls.isFrom(5, 13, "6")).isFalse();
+            assertThat(NativeLinuxCalls.isFrom(5, 13, "unknown")).isFalse();
+            assertThat(NativeLinuxCalls.isFrom(5, 13, "")).isFalse();
         }
 
         /** The system has taken the memory back: nothing of the contents is left. */
@@ -319,7 +470,7 @@ class HostPagesTest {
             calls.failAt(calls.calls() + 4, false, () -> new Errno(LinuxCalls.ENOMEM));
             assertThatExceptionOfType(OutOfMemoryException.class)
                     .isThrownBy(() -> new HostPages(MEMORY, PAGE, linux, MAPPINGS));
-            calls.failAt(calls.calls() + 8, false, () -> new Errno(LinuxCalls.ENOMEM));
+            calls.failAt(calls.calls() + 9, false, () -> new Errno(LinuxCalls.ENOMEM));
             assertThatExceptionOfType(DeviceException.class)
                     .isThrownBy(() -> new HostPages(MEMORY, PAGE, linux, MAPPINGS));
             assertThat(memoryFiles()).hasSize(1);
