@@ -213,6 +213,25 @@ public final class LanePages {
         return returns.releaseIdle(failures);
     }
 
+    /**
+     * Ends the mappings through which nothing is in use, and releases the idle pages, as the source has no room for
+     * another mapping. Without a lock.
+     *
+     * @return whether there are fewer mappings now
+     */
+    boolean endsIdleMappings() {
+        deviceLock.lock();
+        try {
+            final int before = table.mappings.mappedPlaces();
+            final Failures failures = new Failures();
+            returns.releaseIdle(failures);
+            failures.throwIfAny();
+            return table.mappings.mappedPlaces() < before;
+        } finally {
+            deviceLock.unlock();
+        }
+    }
+
     /** Makes all pages leave, as the lane is closed. Stores only. Under the lock. */
     public void leaveAll() {
         table.extents.takeAll();

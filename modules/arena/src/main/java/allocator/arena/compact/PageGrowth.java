@@ -113,12 +113,14 @@ final class PageGrowth {
      *
      * <p>While a thread waits, others may take what is free, and free it again. So it waits again as long as there are
      * enough pages, live ones apart. Each time but the first another thread has freed memory or ended a run since the
-     * last attempt: a thread alone waits once, and of several one always goes on.
+     * last attempt: a thread alone waits once, and of several one always goes on. Where the source has no room for
+     * another mapping, it is tried once more after those that nothing uses have ended.
      *
      * @param isOfAll whether all lanes were shrunk, and the pages of all count: they are shrunk again then
      */
     private long allocateExactly(long byteSize, @Nullable SyncStream stream, boolean isOfAll) {
         boolean isLast = isOfAll;
+        boolean hasEndedMappings = false;
         while (true) {
             final long before = changes(isOfAll);
             long address = NO_ADDRESS;
@@ -130,6 +132,10 @@ final class PageGrowth {
                 }
             } catch (OutOfMemoryException e) {
                 shortage = e;
+                if (!hasEndedMappings && arena.endsIdleMappings()) {
+                    hasEndedMappings = true;
+                    continue;
+                }
             }
             final boolean isHopeless = isLast && address != NOT_NOW;
             // Without anything to wait for, there may have been until now.
@@ -137,6 +143,7 @@ final class PageGrowth {
                 throw arena.lane.failure(byteSize, stream, shortage == null ? shortage(byteSize) : shortage);
             }
             isLast = true;
+            hasEndedMappings = false;
         }
     }
 
