@@ -153,6 +153,14 @@ public final class LanePages {
         return table.idle() * pageBytes;
     }
 
+    /**
+     * Returns the bytes of the largest request that the idle pages serve, wherever it begins: in them, it may need one
+     * more than its size says. Under the lock.
+     */
+    public long largestFree() {
+        return Math.max(table.idle() - 1, 0) * pageBytes;
+    }
+
     /** Returns how many extents hold live chunks. Under the lock. */
     public int extentsInUse() {
         return table.extents.count() - idleExtents();
@@ -227,6 +235,21 @@ public final class LanePages {
             returns.releaseIdle(failures);
             failures.throwIfAny();
             return table.mappings.mappedPlaces() < before;
+        } finally {
+            deviceLock.unlock();
+        }
+    }
+
+    /**
+     * Releases idle pages as long as there are more than a number, as a request has made them and failed. Without a
+     * lock.
+     *
+     * @return whether there were more
+     */
+    boolean releaseDownTo(long most) {
+        deviceLock.lock();
+        try {
+            return returns.releaseDownTo(most);
         } finally {
             deviceLock.unlock();
         }
