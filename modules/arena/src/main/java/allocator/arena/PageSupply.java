@@ -158,12 +158,12 @@ final class PageSupply implements LaneSupply {
 
     @Override
     public long largestFree() {
-        return pages.idleBytes();
+        return pages.largestFree();
     }
 
     @Override
     public long largestFree(@Nullable SyncStream stream) {
-        return pages.idleBytes();
+        return pages.largestFree();
     }
 
     @Override

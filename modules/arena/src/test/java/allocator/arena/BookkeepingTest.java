@@ -164,6 +164,22 @@ class BookkeepingTest {
         assertThat(arena.bookkeepingBytes()).isLessThan(before + 50_000);
     }
 
+    /** Others find what they have freed. The first 64 streams leave caches to a quick fit. */
+    @ParameterizedTest
+    @EnumSource(PlacementPolicy.class)
+    void norDoStreamsThatEndWithoutARelease(PlacementPolicy policy) {
+        final BfcArena arena = AllocatedPages.arena(new FakeDevice(), ArenaConfig.DEFAULT.withPlacementPolicy(policy));
+        arena.free(arena.alloc(4096));
+        final long before = arena.bookkeepingBytes();
+        for (int i = 0; i < 100_000; i++) {
+            try (FakeStream stream = new FakeStream()) {
+                arena.free(arena.allocOnStream(4096, stream));
+            }
+        }
+
+        assertThat(arena.bookkeepingBytes()).isLessThan(before + 500_000);
+    }
+
     /** A large region costs nothing before it is used. */
     @Test
     void anUnusedRegionIsCheap() {

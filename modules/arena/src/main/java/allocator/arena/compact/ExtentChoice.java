@@ -180,4 +180,12 @@ final class ExtentChoice {
                                 + Granules.roundUp(byteSize) + ", or no free addresses can be backed",
                         OutOfMemoryException.Shortage.ofDevice(arena.info, byteSize, OutOfMemoryException.UNKNOWN));
     }
+
+    /** Returns a shortage without what the device has left. */
+    OutOfMemoryException ofUnknown(OutOfMemoryException known) {
+        return new OutOfMemoryException(
+                String.valueOf(known.getMessage()),
+                OutOfMemoryException.Shortage.ofDevice(
+                        arena.info, known.shortage().requested(), OutOfMemoryException.UNKNOWN));
+    }
 }

@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * it is known up to which free its work is done: so what a stream has freed becomes free for others by one store,
  * however much it is.
  *
- * <p>A number is given to another stream once all that its stream has freed is done. What was freed under that number
- * before counts as done then, too. Guarded by the arena's lock.
+ * <p>A number is given to another stream once all that its stream has freed is done, or its stream has ended. What was
+ * freed under that number before counts as done then, too. Guarded by the arena's lock.
  */
 final class FreeingStreams {
     /** No stream. */
@@ -120,17 +120,28 @@ final class FreeingStreams {
     }
 
     /**
-     * Returns a number whose stream is done, {@link #NONE} if there is none among the next few. As each stream that is
-     * added visits a few in turn, there are at most about a seventh more than were ever needed at once.
+     * Returns a number whose stream is done or has ended, {@link #NONE} if there is none among the next few. As each
+     * stream that is added visits a few in turn, there are at most about a seventh more than were ever needed at once.
      */
     private int vacant() {
         for (int visits = Math.min(VISITS, count); visits > 0; visits--) {
             hand = hand + 1 < count ? hand + 1 : 0;
-            if (isDone(hand, lastFrees[hand])) {
+            if (isDone(hand, lastFrees[hand]) || hasEnded(hand)) {
                 return hand;
             }
         }
         return NONE;
+    }
+
+    /** Returns whether a stream has ended. If so, what it has freed is done. */
+    private boolean hasEnded(int number) {
+        final SyncStream stream = streams[number];
+        if (stream == null || !stream.hasEnded()) {
+            return false;
+        }
+        doneUpTo[number] = lastFrees[number];
+        finishes++;
+        return true;
     }
 
     /** Takes a number out of its chain, unless an attempt to do so that failed has done it. */

@@ -153,6 +153,14 @@ public final class LanePages {
         return table.idle() * pageBytes;
     }
 
+    /**
+     * Returns the bytes of the largest request that the idle pages serve, wherever it begins: in them, it may need one
+     * more than its size says. Under the lock.
+     */
+    public long largestFree() {
+        return Math.max(table.idle() - 1, 0) * pageBytes;
+    }
+
     /** Returns how many extents hold live chunks. Under the lock. */
     public int extentsInUse() {
         return table.extents.count() - idleExtents();
@@ -211,6 +219,40 @@ public final class LanePages {
      */
     public int releaseIdle(Failures failures) {
         return returns.releaseIdle(failures);
+    }
+
+    /**
+     * Ends the mappings through which nothing is in use, and releases the idle pages, as the source has no room for
+     * another mapping. Without a lock.
+     *
+     * @return whether there are fewer mappings now
+     */
+    boolean endsIdleMappings() {
+        deviceLock.lock();
+        try {
+            final int before = table.mappings.mappedPlaces();
+            final Failures failures = new Failures();
+            returns.releaseIdle(failures);
+            failures.throwIfAny();
+            return table.mappings.mappedPlaces() < before;
+        } finally {
+            deviceLock.unlock();
+        }
+    }
+
+    /**
+     * Releases idle pages as long as there are more than a number, as a request has made them and failed. Without a
+     * lock.
+     *
+     * @return whether there were more
+     */
+    boolean releaseDownTo(long most) {
+        deviceLock.lock();
+        try {
+            return returns.releaseDownTo(most);
+        } finally {
+            deviceLock.unlock();
+        }
     }
 
     /** Makes all pages leave, as the lane is closed. Stores only. Under the lock. */

@@ -85,6 +85,7 @@ final class PageGrowth {
             return backed;
         }
         arena.lane.requireOutsideDevice();
+        final long before = arena.lane.lockedLong(table::pages);
         try {
             final long address = allocateOnce(byteSize, stream, false, false);
             if (isAddress(address)) {
@@ -93,14 +94,14 @@ final class PageGrowth {
         } catch (OutOfMemoryException e) {
             // Idle extents that reach beyond the chunk may hold what it lacks.
         }
-        return allocateExactly(byteSize, stream, false);
+        return allocateExactly(byteSize, stream, false, before);
     }
 
     /** Allocates after all lanes were shrunk: see {@link LanePages#allocateOfAll}. */
     long allocateOfAll(long byteSize, @Nullable SyncStream stream) {
         StackReserve.touch();
         arena.lane.requireOutsideDevice();
-        return allocateExactly(byteSize, stream, true);
+        return allocateExactly(byteSize, stream, true, arena.lane.lockedLong(table::pages));
     }
 
     private static boolean isAddress(long address) {
@@ -113,14 +114,17 @@ final class PageGrowth {
      *
      * <p>While a thread waits, others may take what is free, and free it again. So it waits again as long as there are
      * enough pages, live ones apart. Each time but the first another thread has freed memory or ended a run since the
-     * last attempt: a thread alone waits once, and of several one always goes on.
+     * last attempt: a thread alone waits once, and of several one always goes on. Where the source has no room for
+     * another mapping, it is tried once more after those that nothing uses have ended.
      *
      * @param isOfAll whether all lanes were shrunk, and the pages of all count: they are shrunk again then
+     * @param before how many pages the request has found, and leaves if it fails
      */
-    private long allocateExactly(long byteSize, @Nullable SyncStream stream, boolean isOfAll) {
+    private long allocateExactly(long byteSize, @Nullable SyncStream stream, boolean isOfAll, long before) {
         boolean isLast = isOfAll;
+        boolean hasEndedMappings = false;
         while (true) {
-            final long before = changes(isOfAll);
+            final long changes = changes(isOfAll);
             long address = NO_ADDRESS;
             OutOfMemoryException shortage = null;
             try {
@@ -130,14 +134,25 @@ final class PageGrowth {
                 }
             } catch (OutOfMemoryException e) {
                 shortage = e;
+                if (!hasEndedMappings && arena.endsIdleMappings()) {
+                    hasEndedMappings = true;
+                    continue;
+                }
             }
             final boolean isHopeless = isLast && address != NOT_NOW;
             // Without anything to wait for, there may have been until now.
-            if (isHopeless || (!makesRoom(isOfAll) && before == changes(isOfAll))) {
-                throw arena.lane.failure(byteSize, stream, shortage == null ? shortage(byteSize) : shortage);
+            if (isHopeless || (!makesRoom(isOfAll) && changes == changes(isOfAll))) {
+                throw failed(byteSize, stream, shortage == null ? shortage(byteSize) : shortage, before);
             }
             isLast = true;
+            hasEndedMappings = false;
         }
+    }
+
+    private OutOfMemoryException failed(
+            long byteSize, @Nullable SyncStream stream, OutOfMemoryException shortage, long before) {
+        final boolean isKnown = !arena.releaseDownTo(before); // what the device has left
+        return arena.lane.failure(byteSize, stream, isKnown ? shortage : choice.ofUnknown(shortage));
     }
 
     private long changes(boolean isOfAll) {

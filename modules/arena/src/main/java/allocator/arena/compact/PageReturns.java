@@ -2,6 +2,7 @@ package allocator.arena.compact;
 
 import allocator.arena.upstream.StreamWork;
 import allocator.provider.support.Failures;
+import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -31,6 +32,34 @@ final class PageReturns {
             return true;
         });
         return released;
+    }
+
+    /**
+     * Releases idle extents that no stream may still use, as long as there are more pages than a number; what the
+     * device fails to take back stays. Returns whether there were more. Under the device lock.
+     */
+    boolean releaseDownTo(long most) {
+        int released = 0;
+        try {
+            for (int extent = takeBeyond(most); extent != PageTable.NONE; extent = takeBeyond(most)) {
+                released++;
+                calls.releaseSpare(extent);
+            }
+        } catch (DeviceException e) {
+            // The next shrink tries again. That there are too few pages counts for more.
+        }
+        return released > 0;
+    }
+
+    private int takeBeyond(long most) {
+        return (int) arena.lane.lockedLong(() -> {
+            final int more = (int) (table.pages() - most);
+            final int extent = more > 0 ? table.idleExtents.releasable(more, Long.MAX_VALUE) : PageTable.NONE;
+            if (extent != PageTable.NONE) {
+                table.extents.take(extent);
+            }
+            return extent;
+        });
     }
 
     /**

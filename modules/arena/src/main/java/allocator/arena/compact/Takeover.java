@@ -84,9 +84,12 @@ final class Takeover {
         return now - added < PERIOD_NANOS || (runs > 0 && runs < RUNS_WHILE_NEW);
     }
 
-    /** Takes an extent of this lane in hand for another lane; returns {@link #NONE} if there is none to spare. */
+    /**
+     * Takes an extent of this lane in hand for another lane; returns {@link #NONE} if there is none to spare. Makes no
+     * object once it is taken: it would stay in hand where the Java heap ends.
+     */
     private int offer(int wanted, int most, long now, boolean isForNew) {
-        return pages.locked(() -> {
+        return (int) pages.lane.lockedLong(() -> {
             if (isForNew || now - since >= PERIOD_NANOS) {
                 since = now;
                 pages.counters.endPeriod();

@@ -14,8 +14,13 @@ final class PagedArenas {
 
     /** Creates an arena with one lane. */
     static BfcArena create(FakePages pages, long maxMem, CompactConfig config) {
+        return create(new FakeDevice(), pages, maxMem, 1, config);
+    }
+
+    /** Creates an arena whose reserves are blocks of a device. */
+    static BfcArena create(FakeDevice device, FakePages pages, long maxMem, int maxLanes, CompactConfig config) {
         return BfcArena.onPages(
-                new FakeDevice(),
+                device,
                 pages,
                 new ArenaConfig(
                         ExtendStrategy.POWER_OF_TWO,
@@ -26,7 +31,7 @@ final class PagedArenas {
                         maxMem,
                         PlacementPolicy.COMPACT,
                         0,
-                        1,
+                        maxLanes,
                         false,
                         config,
                         ArenaPlans.NONE));
