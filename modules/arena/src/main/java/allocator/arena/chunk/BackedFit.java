@@ -18,7 +18,7 @@ public final class BackedFit extends BestFit {
     /** How many fits are examined for one that is backed. */
     private static final int MOST_EXAMINED = 8;
 
-    /** How many fits are compared by what they lack. */
+    /** How many fits are compared by what it costs to back them. */
     private static final int MOST_COMPARED = 64;
 
     /** At how many addresses in a fit a request is considered. */
@@ -26,7 +26,9 @@ public final class BackedFit extends BestFit {
 
     private final Backing backing;
 
-    /** What {@link #findLeastLacking} has found: what a request lacks, in a fit with a key, at an address. */
+    /**
+     * What {@link #findLeastLacking} has found: the cost of what a request lacks, in a fit with a key, at an address.
+     */
     private int leastLacking;
 
     private long bestKey;
@@ -47,13 +49,14 @@ public final class BackedFit extends BestFit {
         long NO_ADDRESS = Placement.NO_ADDRESS;
 
         /**
-         * Returns how much of a free range is to be backed before a requester may use it.
+         * Returns how much is to be done before a requester may use a free range.
          *
          * @param address the first address
          * @param byteSize size in bytes, above zero
          * @param requester the stream that will use it, {@code null} for none
-         * @param enough a number of pages, above zero: no more than so many need to be counted
-         * @return pages; 0 if it can be used at once, {@link #IMPOSSIBLE} if it cannot be backed now
+         * @param enough a cost, above zero: no more than that needs to be counted
+         * @return the cost in pages that are to be backed, of which those that are not free for that count as several;
+         *     0 if it can be used at once, {@link #IMPOSSIBLE} if it cannot be backed now
          */
         int lacks(long address, long byteSize, @Nullable SyncStream requester, int enough);
 

@@ -6,6 +6,7 @@ import allocator.arena.chunk.Region;
 import allocator.arena.chunk.Repair;
 import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.util.BitSet;
@@ -321,9 +322,13 @@ final class PageGrowth {
 
     /** Creates an extent in hand, or takes one over; returns {@link #NONE} if the device has no memory for it. */
     private int create(ExtentChoice.Next next) {
-        final int taken = takeover.take(next.pages(), next.space());
-        if (taken != NONE) {
-            return taken;
+        try {
+            final int taken = takeover.take(next.pages(), next.space());
+            if (taken != NONE) {
+                return taken;
+            }
+        } catch (DeviceException e) {
+            // It stays where it is. This request may do without it.
         }
         try {
             return calls.create(next.pages());

@@ -25,6 +25,12 @@ public final class PageTable implements BackedFit.Backing {
     /** No extent, mapping or place. */
     static final int NONE = -1;
 
+    /**
+     * What a place counts as where a mapping has to end for a chunk, beside one without a mapping: the end is a call
+     * more, and a program that repeats what it has done wants the mapping again, so that its calls would never end.
+     */
+    private static final int ENDING = 4;
+
     final FreeingStreams streams = new FreeingStreams();
     final Mappings mappings = new Mappings(streams);
     final Extents extents = new Extents(streams);
@@ -156,7 +162,7 @@ public final class PageTable implements BackedFit.Backing {
             final int next = isMapped ? endOfMapping(place) : place + 1;
             if (!isMapped || !isUsable(place, first, last, requester)) {
                 isPossible &= !isMapped || canBeEnded(mappings.first(place));
-                lacking += Math.min(next, last + 1) - place;
+                lacking += (Math.min(next, last + 1) - place) * (isMapped ? ENDING : 1);
                 behindLacking = next;
             }
             place = next;

@@ -63,8 +63,9 @@ final class Takeover {
                 return calls.takeOver(other.calls(), extent);
             }
             if (extent != NONE) {
-                released += other.calls().pages(extent);
+                final int size = other.calls().pages(extent);
                 other.calls().releaseSpare(extent);
+                released += size;
             }
         }
         released = Math.max(0, released - wanted);

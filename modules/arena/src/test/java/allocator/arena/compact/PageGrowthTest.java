@@ -1,0 +1,76 @@
+package allocator.arena.compact;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import allocator.arena.BfcArena;
+import allocator.arena.CompactConfig;
+import allocator.arena.LaneMoves;
+import allocator.spi.DeviceException;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeStream;
+import org.junit.jupiter.api.Test;
+
+/** Where a request that lacks pages gets them. */
+class PageGrowthTest {
+    private static final int PAGE = 4096;
+    private static final CompactConfig SINGLE_PAGES = new CompactConfig(0, 0, Integer.MAX_VALUE, 1, 0);
+
+    private final FakePages pages = new FakePages(PAGE, 1000);
+
+    /** The free chunk at the start is the best fit, but its pages are in use elsewhere, and are wanted there again. */
+    @Test
+    void addressesWithoutAMappingAreTakenBeforeThoseWhereOneHasToEnd() {
+        final BfcArena arena = PagedArenas.create(pages, 0, SINGLE_PAGES);
+        final long first = arena.alloc(2 * PAGE);
+        final long between = arena.alloc(PAGE);
+        arena.free(first);
+        final long moved = arena.alloc(3 * PAGE);
+        assertThat(PagedArenas.counter(arena, "NumExtentMoves")).isEqualTo(2);
+
+        assertThat(arena.alloc(2 * PAGE)).isGreaterThan(moved).isGreaterThan(between);
+        assertThat(PagedArenas.counter(arena, "NumPageUnmaps")).isZero();
+        arena.checkConsistency();
+    }
+
+    /** Where there are no others, the mappings end. */
+    @Test
+    void aMappingEndsForAChunkThatHasNoOtherAddresses() {
+        final BfcArena arena = PagedArenas.create(pages, 5 * PAGE, SINGLE_PAGES);
+        for (int pass = 0; pass < 20; pass++) {
+            final long first = arena.alloc(2 * PAGE);
+            final long between = arena.alloc(PAGE);
+            arena.free(first);
+            final long moved = arena.alloc(4 * PAGE);
+            arena.free(between);
+            arena.free(arena.alloc(PAGE));
+            arena.free(moved);
+            arena.checkConsistency();
+        }
+        assertThat(arena.stats().numFailedAllocs()).isZero();
+        assertThat(arena.stats().peakBytesHeld()).isEqualTo(5 * PAGE);
+    }
+
+    @Test
+    void aLaneDoesWithoutAnExtentThatCannotBeTakenOver() {
+        final BfcArena arena = PagedArenas.create(new FakeDevice(), pages, 0, 2, SINGLE_PAGES);
+        arena.free(arena.alloc(4 * PAGE));
+        final FakeStream stream = new FakeStream(pages.info());
+        LaneMoves.leaveMainLane(arena, stream);
+        pages.before(call -> {
+            if (call.equals("unmap")) {
+                throw new DeviceException("injected", null);
+            }
+        });
+
+        final long block = arena.allocOnStream(2 * PAGE, stream);
+        assertThat(arena.stats().bytesHeld()).isEqualTo(6 * PAGE);
+        assertThat(arena.stats().numFailedAllocs()).isZero();
+        pages.before(call -> {});
+        arena.checkConsistency();
+        arena.free(block);
+        arena.endRun(stream);
+        assertThat(arena.shrink().bytesHeld()).isZero();
+        arena.close();
+        pages.requireEmpty();
+    }
+}
