@@ -61,6 +61,17 @@ public final class BackedFit extends BestFit {
         int lacks(long address, long byteSize, @Nullable SyncStream requester, int enough);
 
         /**
+         * Returns the first address at which a requester may use a free range at once: {@link #lacks} returns 0.
+         *
+         * @param address the first address to be considered
+         * @param last the last one
+         * @param byteSize size in bytes, above zero
+         * @param requester the stream that will use it, {@code null} for none
+         * @return an address, {@link #NO_ADDRESS} if there is none
+         */
+        long backed(long address, long last, long byteSize, @Nullable SyncStream requester);
+
+        /**
          * Returns where the range might be that was passed to {@link #lacks} last, and that lacks something, to lack
          * less.
          *
@@ -202,7 +213,31 @@ public final class BackedFit extends BestFit {
      * @return the address, {@link #NO_ADDRESS} if none was found
      */
     public long takeBacked(long granules, long requested, @Nullable SyncStream requester) {
-        return takeLacking(granules, requested, requester, 0);
+        if (granules > Chunks.MAX_REGION_GRANULES) {
+            return NO_ADDRESS;
+        }
+        final Slot slot = slot(requester);
+        final long byteSize = Granules.toBytes(granules);
+        long least = SizeOrder.first(granules);
+        for (int compared = 0; compared <= MOST_COMPARED; compared++) {
+            if (compared == MOST_COMPARED) {
+                least = Math.max(least, SizeOrder.first(Math.max(granules, streamSearch.largest())));
+            }
+            final int found = find(least, slot);
+            if (found == NONE) {
+                break;
+            }
+            final long start = foundAddress(found);
+            final long last = Math.min(lastAddress(found, start, granules), start + MOST_ADDRESSES * byteSize);
+            final long address = backing.backed(start, last, byteSize, requester);
+            if (address != NO_ADDRESS) {
+                takeAt(address, found, granules, requested, slot);
+                backing.taken(address, byteSize);
+                return address;
+            }
+            least = foundKey + 1;
+        }
+        return NO_ADDRESS;
     }
 
     /**
@@ -216,19 +251,13 @@ public final class BackedFit extends BestFit {
      * @return the address, {@link #NO_ADDRESS} if no free chunk that is large enough can be backed now
      */
     public long takeLeastLacking(long granules, long requested, @Nullable SyncStream requester) {
-        return takeLacking(granules, requested, requester, Backing.IMPOSSIBLE - 1);
-    }
-
-    private long takeLacking(long granules, long requested, @Nullable SyncStream requester, int most) {
         final Slot slot = slot(requester);
         findLeastLacking(granules, requester, slot);
-        if (most > 0) {
-            hasFit = true;
-            if (leastLacking == Backing.IMPOSSIBLE) {
-                findPossible(granules, requester, slot);
-            }
+        hasFit = true;
+        if (leastLacking == Backing.IMPOSSIBLE) {
+            findPossible(granules, requester, slot);
         }
-        if (leastLacking > most) {
+        if (leastLacking == Backing.IMPOSSIBLE) {
             return NO_ADDRESS;
         }
         final long address = takeAt(bestAddress, find(bestKey, slot), granules, requested, slot);

@@ -149,6 +149,31 @@ public final class PageTable implements BackedFit.Backing {
     }
 
     @Override
+    public long backed(long address, long last, long byteSize, @Nullable SyncStream requester) {
+        search++;
+        found = NONE;
+        long from = address;
+        int first = place(from);
+        int end = place(from + byteSize - 1);
+        int place = first;
+        while (place <= end) {
+            final boolean isMapped = mappings.extent(place) != NONE;
+            final int next = isMapped ? endOfMapping(place) : place + 1;
+            if (!isMapped || !isUsable(place, first, end, requester)) {
+                search++; // what was visited is no part of the range any more
+                from = address(next);
+                if (from > last) {
+                    return NO_ADDRESS;
+                }
+                first = next;
+                end = place(from + byteSize - 1);
+            }
+            place = next;
+        }
+        return from;
+    }
+
+    @Override
     public int lacks(long address, long byteSize, @Nullable SyncStream requester, int enough) {
         search++;
         found = NONE;

@@ -60,6 +60,11 @@ class BackedFitTest {
         }
 
         @Override
+        public long backed(long address, long last, long byteSize, SyncStream requester) {
+            return NO_ADDRESS;
+        }
+
+        @Override
         public long behindLacking() {
             return examined + PAGE;
         }

@@ -32,6 +32,35 @@ class PageGrowthTest {
         arena.checkConsistency();
     }
 
+    /** Between two places that are not backed, and not at the start of the free chunk. */
+    @Test
+    void memoryThatIsBackedWithinAFreeChunkServesWithoutACall() {
+        final BfcArena arena = PagedArenas.create(pages, 0, SINGLE_PAGES);
+        final long[] blocks = new long[8];
+        for (int i = 0; i < 8; i++) {
+            blocks[i] = arena.alloc(PAGE);
+        }
+        for (int i : new int[] {0, 4, 7}) {
+            arena.free(blocks[i]);
+        }
+        final long elsewhere =
+                arena.alloc(3 * PAGE); // backed by what was freed, whose first addresses are not any more
+        final long calls = calls(arena);
+        for (int i : new int[] {1, 2, 3, 5, 6}) {
+            arena.free(blocks[i]);
+        }
+
+        assertThat(arena.alloc(3 * PAGE)).isEqualTo(blocks[1]);
+        assertThat(arena.alloc(2 * PAGE)).isEqualTo(blocks[5]);
+        assertThat(calls(arena)).isEqualTo(calls);
+        arena.free(elsewhere);
+        arena.checkConsistency();
+    }
+
+    private static long calls(BfcArena arena) {
+        return PagedArenas.counter(arena, "NumPageMaps") + PagedArenas.counter(arena, "NumPageUnmaps");
+    }
+
     /** Where there are no others, the mappings end. */
     @Test
     void aMappingEndsForAChunkThatHasNoOtherAddresses() {
