@@ -171,7 +171,7 @@ class BookkeepingTest {
         final BfcArena arena = AllocatedPages.arena(new FakeDevice(), ArenaConfig.DEFAULT.withPlacementPolicy(policy));
         arena.free(arena.alloc(4096));
         final long before = arena.bookkeepingBytes();
-        for (int i = 0; i < 100_000; i++) {
+        for (int i = 0; i < 20_000; i++) {
             try (FakeStream stream = new FakeStream()) {
                 arena.free(arena.allocOnStream(4096, stream));
             }
