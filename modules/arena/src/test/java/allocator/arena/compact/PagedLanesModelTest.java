@@ -35,7 +35,7 @@ class PagedLanesModelTest {
     private static final int PROGRAMS = 20;
     private static final int STEPS = 300;
 
-    private enum Kind {
+    enum Kind {
         PLAIN,
         FAULTY,
         FEW_MAPPINGS
@@ -105,7 +105,7 @@ class PagedLanesModelTest {
             final int maxPages = 2 + random.nextInt(40);
             limit = (long) maxPages * PAGE - random.nextInt(PAGE);
             pages = new FakePages(PAGE, 1000);
-            mostMappings = maxPages + 1;
+            mostMappings = maxPages + 1L;
             final int slack = List.of(0, 4, 50).get(random.nextInt(3));
             final CompactConfig config = switch (random.nextInt(3)) {
                 case 0 -> new CompactConfig(slack, 4, 48, 5, 1000);
@@ -250,7 +250,7 @@ class PagedLanesModelTest {
         }
 
         private void reserve() {
-            final long byteSize = 1 + random.nextInt(3 * PAGE);
+            final long byteSize = 1L + random.nextInt(3 * PAGE);
             try {
                 final long address = attempt(() -> arena.reserve(byteSize));
                 if (address != 0) {

@@ -49,7 +49,7 @@ class PagedLanesThreadsTest {
     private record Block(long address, int byteSize, byte mark) {
         /** Returns the most pages that it may lie in. */
         static long pages(int byteSize) {
-            return (byteSize + GRANULE - 1) / GRANULE * GRANULE / PAGE + 2;
+            return (byteSize + GRANULE - 1L) / GRANULE * GRANULE / PAGE + 2;
         }
     }
 
@@ -77,7 +77,7 @@ class PagedLanesThreadsTest {
         Program(long seed, boolean isFaulty) {
             random = new Random(seed);
             this.isFaulty = isFaulty;
-            maxPages = 10 + random.nextInt(50);
+            maxPages = 10L + random.nextInt(50);
             final CompactConfig config = new CompactConfig(4, random.nextInt(3), Integer.MAX_VALUE, 1, 10);
             arena = PagedArenas.create(
                     new FakeDevice(), pages, maxPages * PAGE, 1 + random.nextInt(THREADS + 1), config);
