@@ -513,6 +513,19 @@ class SessionTest {
         }
     }
 
+    @Test
+    void aCallThatEndsInAnErrorKeepsNoSessionFromEnding() {
+        environment.register(gpu);
+        final int references = gpu.references();
+        final Session session = open();
+        assertThatThrownBy(() -> session.whileUsed(() -> {
+                    throw new AssertionError("injected");
+                }))
+                .hasMessage("injected");
+        session.close();
+        assertThat(gpu.references()).isEqualTo(references);
+    }
+
     @Nested
     class Decorating {
         @Test

@@ -111,7 +111,7 @@ public final class TrackedBlock {
         final SharedEvent allocation = lastWrite;
         lastWrite = null;
         if (allocation != null) {
-            allocation.release();
+            TrackedMemory.release(allocation);
         }
     }
 

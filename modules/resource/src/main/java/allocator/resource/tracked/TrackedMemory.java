@@ -269,7 +269,7 @@ public final class TrackedMemory implements AutoCloseable {
         try {
             all.await(after);
         } finally {
-            all.release();
+            release(all);
         }
     }
 
@@ -308,7 +308,7 @@ public final class TrackedMemory implements AutoCloseable {
         if (event == null || !block.holds(event)) {
             block.finishWithoutEvent(access, stream);
             if (event != null) {
-                event.release();
+                release(event);
             }
         }
     }

@@ -7,6 +7,8 @@ import allocator.resource.FakeResource;
 import allocator.resource.MemoryKind;
 import allocator.resource.MemoryResource;
 import allocator.resource.ResourceDecorator;
+import allocator.resource.TakenBackException;
+import allocator.spi.DeviceException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
@@ -61,6 +63,17 @@ class LeakTrackingResourceTest {
             long address = tracked.allocate(100);
             assertThatThrownBy(() -> tracked.deallocate(address, 100)).isInstanceOf(ForeignAddressException.class);
             assertThat(tracked.report().bytes()).isEqualTo(100);
+        }
+
+        @Test
+        void aBlockThatIsTakenBackByAFailedDeallocationIsNoLeak() {
+            LeakTrackingResource tracked = LeakTrackingResource.full(addresses);
+            long address = tracked.allocate(100);
+            addresses.afterFree(() -> {
+                throw new TakenBackException(new DeviceException("the device fails", null));
+            });
+            assertThatThrownBy(() -> tracked.deallocate(address, 100)).isInstanceOf(TakenBackException.class);
+            assertThat(tracked.report().blocks()).isZero();
         }
 
         @Test

@@ -75,6 +75,19 @@ class ReapingRequestsTest {
     }
 
     @Test
+    void orHoweverTheLogFails() {
+        Budget wide = Budget.of("wide", 10 * BYTES);
+        TrackedMemory memory = full(new BudgetResource(resource, budget), wide);
+        Runnable failing = () -> {
+            throw new LinkageError("the log fails");
+        };
+        List<LogRecord> records = logged(() -> memory.free(memory.allocate(400, stream, "third")), failing);
+        assertThat(records).hasSize(1);
+        verifyEmpty(memory, wide);
+        assertThat(budget.status().charge()).isZero();
+    }
+
+    @Test
     void aRequestThatStillDoesNotFitHasTheFailureSuppressed() {
         TrackedMemory memory = full(resource, budget);
         TrackedBlock third = memory.allocate(400, stream, "third");
@@ -106,12 +119,17 @@ class ReapingRequestsTest {
     }
 
     private static List<LogRecord> logged(Runnable action) {
+        return logged(action, () -> {});
+    }
+
+    private static List<LogRecord> logged(Runnable action, Runnable onRecord) {
         Logger logger = Logger.getLogger(TrackedMemory.class.getName());
         List<LogRecord> records = new ArrayList<>();
         Handler handler = new Handler() {
             @Override
             public void publish(LogRecord message) {
                 records.add(message);
+                onRecord.run();
             }
 
             @Override
