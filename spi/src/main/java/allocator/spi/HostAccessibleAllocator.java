@@ -8,7 +8,8 @@ public interface HostAccessibleAllocator extends Allocator {
      * Returns a memory segment over a live block.
      *
      * <p>The segment is valid while the block is live; later use is undefined, as with freed memory in C. An
-     * implementation may check that {@code address} is live, and documents it if it does.
+     * implementation may check that {@code address} is live and has so many bytes, and documents it if it does: it
+     * rejects others with {@link IllegalArgumentException} or an {@link AllocatorException} (H-02).
      *
      * @param address the address of a block of this allocator, or {@code 0}
      * @param byteSize size in bytes, at most the size that was requested

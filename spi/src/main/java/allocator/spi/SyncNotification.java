@@ -53,7 +53,8 @@ public abstract class SyncNotification implements AutoCloseable {
     /**
      * Makes later work on {@code consumer} wait for the point, without blocking the host.
      *
-     * @param consumer the stream that waits, of a device that can wait for this one
+     * @param consumer the stream that waits, of a device that can wait for this one; a provider may reject another with
+     *     {@link IllegalArgumentException} (D-02)
      * @throws IllegalStateException if this notification was never activated
      * @throws DeviceException if the driver fails; {@code consumer} does not count as having waited
      * @throws StreamCaptureException if {@code consumer} is being captured into a graph (T-10); the same holds

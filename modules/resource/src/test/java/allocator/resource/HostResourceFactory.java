@@ -13,7 +13,7 @@ import allocator.spi.OptionKey;
 import allocator.spi.SyncStream;
 import allocator.spi.UnknownAllocatorException;
 import allocator.spi.UnsupportedMemoryException;
-import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.UnaryOperator;
@@ -23,7 +23,7 @@ final class HostResourceFactory implements EpFactory {
     private static final MemoryInfo MEMORY = new HostResource().memory();
 
     private final UnaryOperator<MemoryResource> stack;
-    private final Map<Allocator, HostResource> open = new HashMap<>();
+    private final IdentityHashMap<Allocator, HostResource> open = new IdentityHashMap<>();
     private boolean isClosed;
 
     HostResourceFactory(UnaryOperator<MemoryResource> stack) {

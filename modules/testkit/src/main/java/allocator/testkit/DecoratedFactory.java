@@ -4,8 +4,7 @@ import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryInfo;
-import java.util.HashMap;
-import java.util.Map;
+import java.util.IdentityHashMap;
 import java.util.function.UnaryOperator;
 
 /**
@@ -14,8 +13,8 @@ import java.util.function.UnaryOperator;
  */
 public final class DecoratedFactory extends ForwardingFactory {
     private final UnaryOperator<Allocator> decorator;
-    private final Map<Allocator, Use> uses = new HashMap<>();
-    private final Map<Allocator, Allocator> targets = new HashMap<>();
+    private final IdentityHashMap<Allocator, Use> uses = new IdentityHashMap<>();
+    private final IdentityHashMap<Allocator, Allocator> targets = new IdentityHashMap<>();
 
     /** The only decorator of a provided allocator, and the references of both. */
     private static final class Use {

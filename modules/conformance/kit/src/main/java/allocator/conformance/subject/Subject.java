@@ -46,6 +46,9 @@ public final class Subject {
     /** The key for the size of an arena's first region. */
     public static final String FIRST_REGION = "arena.initial_chunk_size_bytes";
 
+    /** The key for what may be left over of a chunk that is not split. */
+    public static final String DEAD_BYTES = "arena.max_dead_bytes_per_chunk";
+
     /** The key for the size up to which an arena doubles its regions. */
     public static final String LARGEST_REGION = "arena.max_power_of_two_extend_bytes";
 

@@ -19,6 +19,7 @@ import allocator.spi.SpiLevel;
 import allocator.spi.SyncStream;
 import allocator.spi.UnknownAllocatorException;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** Chapter F: creating and releasing references, and closing a factory. */
 public abstract class ReferenceRules extends Chapter {
@@ -103,6 +104,25 @@ public abstract class ReferenceRules extends Chapter {
             elsewhere.close();
         }
         own.free(own.alloc(64));
+    }
+
+    /** A decorator of an allocator may say that it is equal to it. */
+    @ConformanceTest
+    void required_F07_anAllocatorThatEqualsAnotherIsRefused(Subject subject) {
+        final EpFactory factory = subject.factory();
+        final Allocator own = subject.allocator();
+        final Allocator equal = new EqualAllocator(own);
+        Expect.rejection(
+                UnknownAllocatorException.class,
+                "releaseAllocator of an object that equals an open allocator, and is another",
+                () -> factory.releaseAllocator(equal));
+        own.free(own.alloc(64));
+        subject.release(own);
+        Expect.rejection(
+                UnknownAllocatorException.class,
+                "releaseAllocator of an object that equals a released allocator",
+                () -> factory.releaseAllocator(equal));
+        factory.close();
     }
 
     @ConformanceTest
@@ -199,7 +219,18 @@ public abstract class ReferenceRules extends Chapter {
     }
 
     /** An allocator of no provider. */
-    private record ForeignAllocator(MemoryInfo info) implements Allocator {
+    private static class ForeignAllocator implements Allocator {
+        private final MemoryInfo info;
+
+        ForeignAllocator(MemoryInfo info) {
+            this.info = info;
+        }
+
+        @Override
+        public MemoryInfo info() {
+            return info;
+        }
+
         @Override
         public long alloc(long byteSize) {
             throw new UnsupportedOperationException();
@@ -213,6 +244,26 @@ public abstract class ReferenceRules extends Chapter {
         @Override
         public int spiLevel() {
             return SpiLevel.MINIMUM;
+        }
+    }
+
+    /** An allocator of no provider that equals one. */
+    private static final class EqualAllocator extends ForeignAllocator {
+        private final Allocator other;
+
+        EqualAllocator(Allocator other) {
+            super(other.info());
+            this.other = other;
+        }
+
+        @Override
+        public boolean equals(@Nullable Object object) {
+            return object == this || Expect.same(object, other);
+        }
+
+        @Override
+        public int hashCode() {
+            return other.hashCode();
         }
     }
 }

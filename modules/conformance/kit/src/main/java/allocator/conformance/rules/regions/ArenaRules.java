@@ -34,7 +34,7 @@ public abstract class ArenaRules extends Chapter {
     private static final String LARGEST = Subject.LARGEST_REGION;
     private static final String STRATEGY = "arena.extend_strategy";
     private static final String PLAN = "arena.plan";
-    private static final String DEAD = "arena.max_dead_bytes_per_chunk";
+    private static final String DEAD = Subject.DEAD_BYTES;
 
     /** What the sizes of blocks and regions are multiples of. */
     private static final long GRANULE = 256;
@@ -180,8 +180,7 @@ public abstract class ArenaRules extends Chapter {
         live.add(expectRegion(arena, 5 * 64 * KIB, 8 * 64 * KIB, why));
         live.add(expectRegion(
                 arena, 8 * 64 * KIB, 8 * 64 * KIB, why + ", after a region that had to double for its request"));
-        live.add(
-                expectRegion(arena, 8 * 64 * KIB, 16 * 64 * KIB, why + ", after a region that did not have to double"));
+        live.add(expectRegion(arena, 8 * 64 * KIB, 16 * 64 * KIB, why + ", after one that did not have to double"));
         live.forEach(arena::free);
     }
 
@@ -220,20 +219,23 @@ public abstract class ArenaRules extends Chapter {
 
     @ConformanceTest
     void required_O07_aFailedRequestDoesNotMoveGrowth(Subject subject) {
-        final Map<String, ?> settings =
-                Map.of(STRATEGY, 0, INITIAL, 64 * KIB, LARGEST, 64 * MIB, Subject.LIMIT, 16 * MIB);
+        final Map<String, ?> growth = Map.of(STRATEGY, 0, INITIAL, 64 * KIB, LARGEST, 64 * MIB);
+        requireSameGrowth(subject, growth, List.of(1L << 48, 1L << 61)); // which no device has
+        final Map<String, Object> limited = new HashMap<>(growth);
+        limited.put(Subject.LIMIT, 16 * MIB);
+        requireSameGrowth(subject, limited, List.of(17 * MIB, 1L << 40, 1L << 61));
+    }
+
+    /** Takes region after region, each after requests that fail; fails unless they have the sizes as without those. */
+    private static void requireSameGrowth(Subject subject, Map<String, ?> settings, List<Long> failing) {
         final Allocator arena = arena(subject, settings);
         final List<Long> live = new ArrayList<>();
         for (final long region : new long[] {64 * KIB, 128 * KIB, 256 * KIB}) {
-            for (final long byteSize : new long[] {17 * MIB, 1L << 40, 1L << 61}) {
-                Expect.rejection(
-                        OutOfMemoryException.class,
-                        "alloc(" + byteSize + ") with " + settings,
-                        () -> arena.alloc(byteSize));
-            }
-            live.add(expectRegion(arena, region, region, "with " + settings + ", after requests beyond the limit"));
+            failing.forEach(byteSize -> fail(arena, byteSize, settings));
+            live.add(expectRegion(arena, region, region, "with " + settings + ", after requests that failed"));
         }
         live.forEach(arena::free);
+        subject.release(arena);
     }
 
     @ConformanceTest
@@ -254,7 +256,7 @@ public abstract class ArenaRules extends Chapter {
     @ConformanceTest
     void required_O07_onlyAShrinkRestartsGrowth(Subject subject) {
         final Allocator first = arena(subject, GROWTH);
-        requireGrowthGoesOn(first, first::alloc, _ -> fail(first), "requests beyond the limit");
+        requireGrowthGoesOn(first, first::alloc, _ -> fail(first, 17 * MIB, GROWTH), "requests beyond the limit");
         subject.release(first);
         final Allocator second = arena(subject, GROWTH);
         requireGrowthGoesOn(
@@ -269,10 +271,10 @@ public abstract class ArenaRules extends Chapter {
         requireGrowthGoesOn(arena, call, _ -> stream.onSessionRunEnd(), "the end of a run");
     }
 
-    private static void fail(Allocator arena) {
+    private static void fail(Allocator arena, long byteSize, Map<String, ?> settings) {
         AllocationCalls.withoutStreams(arena)
                 .forEach((name, call) -> Expect.rejection(
-                        OutOfMemoryException.class, name + " with " + GROWTH, () -> call.applyAsLong(17 * MIB)));
+                        OutOfMemoryException.class, name + " with " + settings, () -> call.applyAsLong(byteSize)));
     }
 
     /** Requests what the limit has room for beside a reserve, but not beside the regions; it may fail. */
@@ -370,9 +372,7 @@ public abstract class ArenaRules extends Chapter {
         Expect.that(
                 stats.bytesInUse() == taken
                         && (stats.largestFreeChunk() == chunk - taken || stats.largestFreeChunk() == 0),
-                "with %s=%d, alloc(%d) in a free chunk of %d bytes must take %d of them; bytesInUse is %d, "
-                        + "largestFreeChunk"
-                        + " %d",
+                "with %s=%d, alloc(%d) in a free chunk of %d bytes must take %d; %d are in use, and %d in one piece",
                 DEAD,
                 dead,
                 byteSize,

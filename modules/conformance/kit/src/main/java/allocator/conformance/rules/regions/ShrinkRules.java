@@ -235,6 +235,36 @@ public abstract class ShrinkRules extends Chapter {
     }
 
     @ConformanceTest
+    void required_K02_aShrinkCountsNoReserveAsARegion(Subject subject) {
+        final ShrinkableAllocator allocator = subject.shrinkable(subject.exclusive(Map.of()));
+        subject.requireArena(allocator);
+        for (final long live : new long[] {0, 100_000}) {
+            final long block = allocator.alloc(live);
+            final ShrinkReport before = allocator.shrink();
+            final long first = allocator.reserve(1000);
+            final long second = allocator.reserve(3 * MIB);
+            final ShrinkReport beside = allocator.shrink();
+            final long most = Math.max(regions(before), allocator.stats().numArenaExtensions());
+            Expect.that(
+                    beside.regionsInUse() <= before.regionsInUse()
+                            && beside.regionsKept() <= before.regionsKept()
+                            && regions(beside) <= most,
+                    "two reserves are no regions of an arena; the report of a shrink before them was %s, and beside"
+                            + " them it is %s",
+                    before,
+                    beside);
+            allocator.free(second);
+            allocator.free(first);
+            allocator.free(block);
+        }
+    }
+
+    /** Returns how many regions the reasons of a report count. */
+    private static long regions(ShrinkReport report) {
+        return report.held().stream().mapToLong(ShrinkReport.Held::regions).sum();
+    }
+
+    @ConformanceTest
     void optional_K02_aShrinkReturnsWhatALargeBlockLeft(Subject subject) {
         final ShrinkableAllocator allocator = subject.shrinkable(Map.of());
         subject.stats(allocator);

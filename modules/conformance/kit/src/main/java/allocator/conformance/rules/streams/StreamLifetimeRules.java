@@ -17,6 +17,9 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SplittableRandom;
 
 /** Chapter T: what queued work, the end of a run, and the close of a stream mean for memory. */
 public abstract class StreamLifetimeRules extends Chapter {
@@ -54,6 +57,50 @@ public abstract class StreamLifetimeRules extends Chapter {
                             "copied to a block and back on one stream, and freed while both were queued: %s",
                             fault));
         }
+    }
+
+    /**
+     * Small blocks of two streams and of none, where chunks are split to the granule: a block is cut from what its
+     * stream has freed, what the other one has freed before an event, and what is free for all, and ends within any of
+     * them.
+     */
+    @ConformanceTest
+    void required_A03_piecesOfSeveralStreamsMakeOneBlock(Subject subject) {
+        for (int i = 0; i < subject.times(60, 15) && subject.hasTime(); i++) {
+            final StreamAwareAllocator allocator = subject.streamAware(subject.exclusive(splitting(subject)));
+            final SyncStream first = subject.stream();
+            final Optional<SyncStream> second = subject.furtherStream(subject.memory());
+            final SplittableRandom random = subject.random("A-03 pieces " + i);
+            final Blocks blocks = new Blocks();
+            final List<Long> live = new ArrayList<>();
+            for (int step = 0; step < 150; step++) {
+                if (live.size() > 12 || (!live.isEmpty() && random.nextInt(100) < 45)) {
+                    final long address = live.remove(random.nextInt(live.size()));
+                    blocks.remove(address);
+                    allocator.free(address);
+                } else {
+                    final long byteSize = 256 * (1 + random.nextLong(i % 2 == 0 ? 8 : 32)) - random.nextLong(2);
+                    final SyncStream stream = random.nextInt(4) == 0 ? second.orElse(first) : first;
+                    final long address = random.nextInt(3) == 0
+                            ? allocator.alloc(byteSize)
+                            : allocator.allocOnStream(byteSize, stream);
+                    blocks.add(address, byteSize);
+                    live.add(address);
+                }
+                if (step % 10 == 9) {
+                    second.ifPresent(consumer -> StreamReuse.order(first, consumer));
+                }
+            }
+            live.forEach(allocator::free);
+            second.ifPresent(SyncStream::close);
+            first.close();
+            subject.release(allocator);
+        }
+    }
+
+    /** Returns options with which chunks are split to the granule, as far as the provider has them. */
+    private static Map<String, String> splitting(Subject subject) {
+        return subject.hasKey(Subject.DEAD_BYTES) ? Map.of(Subject.DEAD_BYTES, "256") : Map.of();
     }
 
     @ConformanceTest

@@ -8,18 +8,23 @@ import allocator.conformance.subject.Subject;
 import allocator.conformance.subject.Workers;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorException;
+import allocator.spi.HostAccessibleAllocator;
+import allocator.spi.InvalidFreeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SpiLevel;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongUnaryOperator;
 
-/** Chapter C: each pair of calls, in loops beside each other. */
+/** Chapter C: calls in loops beside each other: each pair, and the look for a block beside all that moves it. */
 public abstract class CallPairRules extends Chapter {
     private static final long MIB = 1 << 20;
 
@@ -108,6 +113,66 @@ public abstract class CallPairRules extends Chapter {
             });
         });
         return calls;
+    }
+
+    /** The tables in which an allocator finds its blocks grow, and lose blocks, while others are looked for. */
+    @ConformanceTest
+    void stochastic_C01_blocksAreFoundWhileOthersComeAndGo(Subject subject) throws Throwable {
+        final int most = subject.mostLive(4000);
+        final long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(subject.times(2000, 400));
+        for (int round = 0; round < 3 || System.nanoTime() < end; round++) {
+            final Allocator allocator = subject.exclusive(subject.boundedGrowth());
+            final List<Long> kept = take(allocator, 100);
+            final AtomicBoolean isOver = new AtomicBoolean();
+            Workers.run(Thread.ofPlatform().daemon(), 3, worker -> {
+                if (worker > 0) {
+                    while (!isOver.get()) {
+                        // Looking for what is wrong may take long, with the lock that the others need.
+                        (worker == 1 ? kept : kept.subList(0, 5)).forEach(address -> find(allocator, address, worker));
+                        LockSupport.parkNanos(1000);
+                    }
+                    return;
+                }
+                try {
+                    take(allocator, most).forEach(allocator::free);
+                } finally {
+                    isOver.set(true);
+                }
+            });
+            kept.forEach(allocator::free);
+            subject.release(allocator);
+        }
+    }
+
+    private static List<Long> take(Allocator allocator, int count) {
+        final List<Long> taken = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            taken.add(allocator.alloc(64));
+        }
+        return taken;
+    }
+
+    /** Has a live block looked for: for its segment, or where it is no start of a block. */
+    private static void find(Allocator allocator, long address, int worker) {
+        if (worker == 1 && allocator instanceof HostAccessibleAllocator host) {
+            final MemorySegment segment;
+            try {
+                segment = host.segment(address, 64);
+            } catch (RuntimeException e) {
+                throw Expect.failure("segment of a live block, while threads worked: " + Expect.describe(e), e);
+            }
+            Expect.that(
+                    segment.address() == address && segment.byteSize() == 64,
+                    "the segment of 64 bytes at %s has %d bytes at %s",
+                    Expect.hex(address),
+                    segment.byteSize(),
+                    Expect.hex(segment.address()));
+        } else {
+            Expect.rejection(
+                    InvalidFreeException.class,
+                    "free of what is inside a live block, while threads worked",
+                    () -> allocator.free(address + 1));
+        }
     }
 
     private static void createWrong(Subject subject) {

@@ -261,13 +261,15 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
             shrinkages += released;
             final long held = regions.held();
             final long explained = fault == Fault.SHRINK_EXPLAINS_TOO_LITTLE ? held - 1 : held;
+            final int inUse = (int)
+                    regions.all().stream().filter(region -> !region.isReserve()).count();
             return new ShrinkReport(
                     before - held + lie,
                     released,
                     held,
-                    regions.all().size(),
+                    inUse,
                     0,
-                    List.of(new ShrinkReport.Held(explained, regions.all().size(), "regions with live blocks")));
+                    List.of(new ShrinkReport.Held(explained, inUse, "regions with live blocks, and reserves")));
         } finally {
             lock.release();
         }
