@@ -21,7 +21,7 @@ import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
@@ -38,7 +38,9 @@ class CApiAllocator implements Allocator {
     private final long struct;
     private final int level;
     private final UseGuard guard = new UseGuard();
-    private final Set<Long> live = ConcurrentHashMap.newKeySet();
+    /** What is live, by address: the bytes of a reserve, 0 of another block. */
+    private final Map<Long, Long> live = new ConcurrentHashMap<>();
+
     private final LongAdder shortages = new LongAdder();
 
     /**
@@ -66,7 +68,7 @@ class CApiAllocator implements Allocator {
         }
     }
 
-    private long taken(long byteSize, LongSupplier call) {
+    private long taken(long byteSize, long reserved, LongSupplier call) {
         // ONNX Runtime takes the null pointer for a failure.
         final long address;
         try {
@@ -76,7 +78,7 @@ class CApiAllocator implements Allocator {
             throw e;
         }
         if (address != 0) {
-            live.add(address);
+            live.put(address, reserved);
         } else if (byteSize != 0) {
             throw new IllegalStateException("null for " + byteSize + " bytes, without a failure");
         }
@@ -85,7 +87,7 @@ class CApiAllocator implements Allocator {
 
     @Override
     public final long alloc(long byteSize) {
-        return taken(byteSize, () -> {
+        return taken(byteSize, 0, () -> {
             try (Arena scratch = Arena.ofConfined()) {
                 final MemorySegment out = scratch.allocate(JAVA_LONG);
                 final long status = CApi.ort().allocatorAlloc(struct, byteSize, out.address());
@@ -99,7 +101,7 @@ class CApiAllocator implements Allocator {
 
     @Override
     public final long reserve(long byteSize) {
-        return taken(byteSize, () -> CApi.callMember(struct, OrtAllocatorLayout.RESERVE, byteSize));
+        return taken(byteSize, byteSize, () -> CApi.callMember(struct, OrtAllocatorLayout.RESERVE, byteSize));
     }
 
     /** For subclasses that have streams. */
@@ -109,13 +111,14 @@ class CApiAllocator implements Allocator {
         }
         return taken(
                 byteSize,
+                0,
                 () -> own.use(
                         ortStream -> CApi.callMember(struct, OrtAllocatorLayout.ALLOC_ON_STREAM, byteSize, ortStream)));
     }
 
     @Override
     public final void free(long address) {
-        final boolean isLive = address != 0 && live.remove(address);
+        final Long reserved = address == 0 ? null : live.remove(address);
         boolean isFreed = false;
         try {
             final long ignored = used(() -> {
@@ -126,8 +129,8 @@ class CApiAllocator implements Allocator {
             });
             isFreed = true;
         } finally {
-            if (isLive && !isFreed) {
-                live.add(address);
+            if (reserved != null && !isFreed) {
+                live.put(address, reserved);
             }
         }
     }
@@ -168,12 +171,15 @@ class CApiAllocator implements Allocator {
             library.errors().run(handle::shrink);
             final AllocatorStats after = stats();
             final int regions = (int) after.numArenaExtensions();
+            final long reserved =
+                    live.values().stream().mapToLong(Long::longValue).sum();
+            final boolean isInUse = after.bytesInUse() > reserved;
             return new ShrinkReport(
                     Math.max(0, before.bytesHeld() - after.bytesHeld()),
                     (int) (after.numArenaShrinkages() - before.numArenaShrinkages()),
                     after.bytesHeld(),
-                    after.bytesInUse() == 0 ? 0 : regions,
-                    after.bytesInUse() == 0 ? regions : 0);
+                    isInUse ? regions : 0,
+                    isInUse ? 0 : regions);
         } finally {
             guard.exit();
         }
@@ -193,7 +199,7 @@ class CApiAllocator implements Allocator {
     /** Waits for the calls that are inside, frees what is live, and releases the handle. */
     final void release() {
         final boolean ignored = guard.close();
-        for (final long address : live) {
+        for (final long address : live.keySet()) {
             library.errors().run(() -> CApi.ort().call(OrtApi.Function.ALLOCATOR_FREE, struct, address));
         }
         live.clear();
