@@ -295,7 +295,7 @@ final class SlabAllocator implements HostAccessibleAllocator, ShrinkableAllocato
             requireOpen();
             final long before = bytesHeld;
             final int released = releaseEmptySlabs();
-            return new ShrinkReport(before - bytesHeld, released, bytesHeld, regions.size(), 0);
+            return new ShrinkReport(before - bytesHeld, released, bytesHeld, numSlabs, 0);
         }
     }
 
