@@ -29,6 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 
+// One class, since its groups share the calls that fail on demand and what the process says of its mappings.
 class HostPagesTest {
     private static final long PAGE = HostPages.DEFAULT_PAGE_BYTES;
 
