@@ -204,6 +204,13 @@ public final class BackedFit extends BestFit {
         return head > 0 && key(region, offset, head) == foundKey;
     }
 
+    /** Finds the next fit that is compared: in order of size from {@code least} on, and at last one of the largest. */
+    private int findCompared(int compared, long least, long granules, Slot slot) {
+        return compared < MOST_COMPARED
+                ? find(least, slot)
+                : find(Math.max(least, SizeOrder.first(Math.max(granules, streamSearch.largest()))), slot);
+    }
+
     /**
      * Takes memory that is backed, at whichever address of a fit.
      *
@@ -220,10 +227,7 @@ public final class BackedFit extends BestFit {
         final long byteSize = Granules.toBytes(granules);
         long least = SizeOrder.first(granules);
         for (int compared = 0; compared <= MOST_COMPARED; compared++) {
-            if (compared == MOST_COMPARED) {
-                least = Math.max(least, SizeOrder.first(Math.max(granules, streamSearch.largest())));
-            }
-            final int found = find(least, slot);
+            final int found = findCompared(compared, least, granules, slot);
             if (found == NONE) {
                 break;
             }
@@ -290,10 +294,7 @@ public final class BackedFit extends BestFit {
         final long byteSize = Granules.toBytes(granules);
         long least = SizeOrder.first(granules);
         for (int compared = 0; compared <= MOST_COMPARED && leastLacking > 0; compared++) {
-            if (compared == MOST_COMPARED) {
-                least = Math.max(least, SizeOrder.first(Math.max(granules, streamSearch.largest())));
-            }
-            final int found = find(least, slot);
+            final int found = findCompared(compared, least, granules, slot);
             if (found == NONE) {
                 break;
             }

@@ -4,8 +4,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Addresses for memory of a {@link HostFile} that its user has mapped nowhere: page {@code n} of the file is page
- * {@code n} there. Nobody reads or writes them. They keep the entries of the memory in the system's tables, which move
- * in a few microseconds, while to drop them and to make them again takes some hundred for 2 MiB.
+ * {@code n} there. They are neither read nor written. They keep the entries of the memory in the system's tables, which
+ * move in a few microseconds, while to drop them and to make them again takes some hundred for 2 MiB.
  *
  * <p>To park is never necessary: where it fails, the entries are dropped.
  */
