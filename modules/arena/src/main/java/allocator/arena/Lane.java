@@ -41,6 +41,9 @@ final class Lane {
     /** In order of creation: 0 is the main lane. */
     final int number;
 
+    /** How many requesters {@link LaneTable} has in this lane. Guarded by {@link LaneChoice}. */
+    int requesters;
+
     final Allocator upstream;
     final MemoryInfo info;
     final ArenaConfig config;

@@ -89,11 +89,10 @@ final class LaneChoice {
         }
         if (++entry.contentions == CONTENTIONS) {
             entry.contentions = 0;
-            if (isOnPages && requester > 0 && !entry.isLeaving) {
-                entry.isLeaving = true;
-                entry.leavingSince = now;
+            if (isOnPages && requester > 0 && !table.isLeaving(entry)) {
+                table.leave(entry, now);
                 hasLeaving = true;
-            } else if (!entry.isLeaving || now - entry.leavingSince > WINDOW_NANOS) {
+            } else if (!table.isLeaving(entry) || now - entry.leavingSince > WINDOW_NANOS) {
                 leaveMainLane(requester);
             }
         }
@@ -128,7 +127,7 @@ final class LaneChoice {
         if (entry.lane == main && maxLanes > 1 && !isClosed) {
             final Lane vacant = vacantLane();
             hasOthers = true;
-            table.move(requester, vacant);
+            table.move(entry, vacant);
             table.stayAll(); // whether they contend without it remains to be seen
             hasLeaving = false;
         }
@@ -137,7 +136,7 @@ final class LaneChoice {
     private Lane vacantLane() {
         final List<Lane> others = lanes.all().subList(1, lanes.count());
         for (final Lane lane : others) {
-            if (!table.uses(lane)) {
+            if (lane.requesters == 0) {
                 return lane;
             }
         }

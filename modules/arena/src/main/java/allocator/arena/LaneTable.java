@@ -20,8 +20,8 @@ final class LaneTable {
         int contentions;
         long since;
 
-        /** Whether the requester is to change lanes when its run ends, and since when. */
-        boolean isLeaving;
+        /** The round in which the requester was to change lanes when its run ends, and since when. */
+        private long leavingRound;
 
         long leavingSince;
 
@@ -41,6 +41,9 @@ final class LaneTable {
 
     /** The slots that are not empty. */
     private int taken;
+
+    /** Above zero. Requesters that were to leave in an earlier round stay. */
+    private long round = 1;
 
     LaneTable(Lane main) {
         this.main = main;
@@ -83,6 +86,7 @@ final class LaneTable {
         }
         final Entry made = new Entry(requester, main);
         entries[slot(entries, requester)] = made;
+        main.requesters++;
         count++;
         taken++;
         return made;
@@ -91,28 +95,39 @@ final class LaneTable {
     /** Returns whether a requester is to change lanes when its run ends. */
     boolean isLeaving(long requester) {
         final Entry entry = entries[slot(entries, requester)];
-        return entry != null && entry.isLeaving;
+        return entry != null && isLeaving(entry);
+    }
+
+    /** Returns whether a requester is to change lanes when its run ends. */
+    boolean isLeaving(Entry entry) {
+        return entry.leavingRound == round;
+    }
+
+    /** Lets a requester change lanes when its run ends. */
+    void leave(Entry entry, long now) {
+        entry.leavingRound = round;
+        entry.leavingSince = now;
     }
 
     /** Lets all requesters stay in their lanes when their runs end. */
     void stayAll() {
-        for (final Entry entry : entries) {
-            if (entry != null) {
-                entry.isLeaving = false;
-            }
-        }
+        round++;
     }
 
-    /** Changes the lane of a requester that has an entry. */
-    void move(long requester, Lane lane) {
-        entries[slot(entries, requester)] = new Entry(requester, lane);
+    /** Changes the lane of a requester. */
+    void move(Entry entry, Lane lane) {
+        entries[slot(entries, entry.requester)] = new Entry(entry.requester, lane);
+        entry.lane.requesters--;
+        lane.requesters++;
     }
 
     /** Removes a requester, if it is here. */
     void remove(long requester) {
         final int slot = slot(entries, requester);
-        if (entries[slot] != null) {
+        final Entry entry = entries[slot];
+        if (entry != null) {
             entries[slot] = removed;
+            entry.lane.requesters--;
             count--;
             if (entries.length > LEAST_SLOTS && count < entries.length / 16) {
                 shrink();
@@ -139,16 +154,6 @@ final class LaneTable {
         }
         entries = table;
         taken = count;
-    }
-
-    /** Returns whether a requester is in a lane. */
-    boolean uses(Lane lane) {
-        for (final Entry entry : entries) {
-            if (entry != null && entry.lane == lane) {
-                return true;
-            }
-        }
-        return false;
     }
 
     /** Returns the number of slots. */

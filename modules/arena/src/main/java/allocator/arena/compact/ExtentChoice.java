@@ -28,9 +28,6 @@ final class ExtentChoice {
     /** The pages of extents that were released for the chunk, and that have not been created again. */
     private long owedPages;
 
-    /** How many pages can be mapped at the places that are to be backed, and behind them. */
-    private int spaceForAny;
-
     /** Why the device has no memory. */
     private @Nullable OutOfMemoryException shortage;
 
@@ -82,28 +79,28 @@ final class ExtentChoice {
         final int largest = largest(peak);
         final int free = table.growing.isLast(place + run - 1) ? freePlaces(place + run, largestOfAll()) : 0;
         final int space = run + Math.min(free, largest);
-        spaceForAny = run + free;
+        final int spaceForAny = run + free;
         table.ensureRoom(place + spaceForAny);
         final long available = creatable();
         final long most = Math.min(Math.min(run, largest), available);
         final long room = room(peak, sizes.slack());
         if (Math.min(most, room) == run) {
-            return create(Math.min(Math.min(space, largest), Math.min(available, room)));
+            return create(Math.min(Math.min(space, largest), Math.min(available, room)), spaceForAny);
         }
         final long within = Math.min(most, Math.max(owedPages, room));
         if (within > 0) {
-            return create(within);
+            return create(within, spaceForAny);
         }
         final int idle = table.idleExtents.find(run, space, stream);
         final int larger = idle == NONE ? table.idleExtents.smallestReleasable() : NONE;
         if (idle == NONE && larger == NONE) {
-            return most == 0 ? null : create(most);
+            return most == 0 ? null : create(most, spaceForAny);
         }
         if (!cap.allows(arena.counters.allocs)) {
             final long widened = Math.min(most, room(peak, 2 * sizes.slack()));
             if (widened > 0) {
                 cap.deny();
-                return create(widened);
+                return create(widened, spaceForAny);
             }
         }
         cap.move();
@@ -146,9 +143,9 @@ final class ExtentChoice {
         return -room(peak, 2 * sizes.slack());
     }
 
-    private Next create(long pages) {
+    private Next create(long pages, int space) {
         owedPages = Math.max(0, owedPages - pages);
-        return new Next(NONE, (int) pages, spaceForAny, false);
+        return new Next(NONE, (int) pages, space, false);
     }
 
     private Next map(int extent) {
