@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class PlanCommandTest {
     private static final String BLOCKS = "id,lower,upper,size\nx,0,4,300\ny,2,6,400\nz,4,8,300\n";
@@ -169,20 +169,18 @@ class PlanCommandTest {
         }
     }
 
-    /**
-     * The heuristics, and one descent of the search: each block is placed five times, at most a second for each trace.
-     */
+    /** The heuristics, and one descent of the search, without which the plan of the largest trace is near enough. */
     @Nested
     class Heuristics {
         @ParameterizedTest
-        @ValueSource(strings = {"gpt2", "bert", "frcnn", "llama_train", "resnet", "two_streams"})
-        void plansOfTracesAreNearTheLowerBound(String name) {
+        @CsvSource({"gpt2,1", "bert,5", "frcnn,5", "llama_train,5", "resnet,5", "two_streams,5"})
+        void plansOfTracesAreNearTheLowerBound(String name, long stepsForEachBlock) {
             final PlanInput input = PlanInput.read(name);
             for (int group = 0; group < input.groups().size(); group++) {
                 final Instance instance = input.group(group);
                 final Plan plan = Planner.builder()
                         .timeLimit(Duration.ofHours(1))
-                        .stepLimit(5L * instance.size())
+                        .stepLimit(stepsForEachBlock * instance.size())
                         .build()
                         .plan(instance);
                 assertThat(plan.gap()).as("group %d", group).isLessThanOrEqualTo(0.03);
