@@ -135,7 +135,7 @@ class ExamTest {
 
     /** A build compiles those that it runs. */
     @TestFactory
-    @Tag("whole-exam")
+    @Tag("thorough")
     Stream<DynamicNode> unusualProvidersCompile() {
         return ExamProvider.all().stream()
                 .flatMap(provider -> provider.edits().stream()

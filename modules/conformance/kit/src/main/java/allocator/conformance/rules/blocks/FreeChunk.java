@@ -10,10 +10,13 @@ import java.util.SplittableRandom;
 
 /** Free chunks, and what is requested of them. */
 final class FreeChunk {
+    private static final int TRIES = 4;
+
     private FreeChunk() {}
 
     /**
-     * Returns a size that takes no more than a chunk, as an allocator rounds it.
+     * Returns a size that takes no more than a chunk, as an allocator rounds it; 0 if its rounding does not say, as of
+     * one that has classes of sizes or reuses larger blocks as a whole.
      *
      * @param rounding another allocator, with a free region that is larger
      */
@@ -21,10 +24,15 @@ final class FreeChunk {
         if (chunk == 0) {
             return 0;
         }
-        final long byteSize = chunk - Math.min(chunk, subject.paddingOf(rounding, rounding::alloc, chunk));
-        return byteSize + subject.paddingOf(rounding, rounding::alloc, byteSize) <= chunk
-                ? byteSize
-                : chunk / 2; // as sizes may be rounded up to a power of two
+        final long padding = subject.paddingOf(rounding, rounding::alloc, chunk);
+        long byteSize = chunk;
+        for (int i = 0; i < TRIES && byteSize > padding; i++) {
+            byteSize -= padding;
+            if (byteSize + subject.paddingOf(rounding, rounding::alloc, byteSize) <= chunk) {
+                return byteSize;
+            }
+        }
+        return 0;
     }
 
     /**

@@ -21,6 +21,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Chapter O: options are checked before anything is created, and the effective ones are reported. */
 public abstract class OptionRules extends Chapter {
+    /** A number above it may be too large to be rounded up. */
+    private static final long NEARLY_LARGEST = Long.MAX_VALUE - (1L << 30);
+
     private static final String ORIGIN = "conformance kit";
     private static final long MIB = 1 << 20;
 
@@ -221,10 +224,15 @@ public abstract class OptionRules extends Chapter {
         return reports;
     }
 
-    /** Returns whether a value is the expected one, a number rounded up from it, or another word for it. */
+    /**
+     * Returns whether a value is the expected one, a number rounded up from it, or another word for it. A number that
+     * is too large to be rounded up may be rounded down.
+     */
     static boolean isEffective(OptionKey<?> key, String value, String expected) {
         try {
-            return value.equals(expected) || Long.parseLong(value) > Long.parseLong(expected);
+            final long number = Long.parseLong(value);
+            final long least = Long.parseLong(expected);
+            return number >= least || (least > NEARLY_LARGEST && number > NEARLY_LARGEST);
         } catch (NumberFormatException noNumbers) {
             return accepts(key, value) && formatted(key, value).equals(expected);
         }

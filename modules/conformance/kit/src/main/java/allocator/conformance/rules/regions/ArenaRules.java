@@ -82,7 +82,7 @@ public abstract class ArenaRules extends Chapter {
         final long address = arena.alloc(GRANULE);
         final long taken = arena.stats().bytesInUse() - before;
         arena.free(address);
-        if (taken > GRANULE && taken < 4 * KIB) {
+        if (taken > GRANULE && taken < 64 * KIB) {
             throw Expect.skip("a block of %d bytes takes %d: it has a header or a larger granule", GRANULE, taken);
         }
     }
@@ -203,6 +203,7 @@ public abstract class ArenaRules extends Chapter {
     /** Returns what a block takes of a region that has room for many: its size, as the allocator rounds it. */
     private static long rounded(Subject subject, long byteSize) {
         final Allocator arena = subject.exclusive(Map.of());
+        subject.requireArena(arena);
         arena.free(arena.alloc(16 * MIB));
         final long before = subject.stats(arena).bytesInUse();
         final long address = arena.alloc(byteSize);
