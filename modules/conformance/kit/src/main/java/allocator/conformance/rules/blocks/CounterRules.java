@@ -190,7 +190,6 @@ public abstract class CounterRules extends Chapter {
         final Allocator allocator = subject.exclusive(subject.manyRegions());
         subject.stats(allocator);
         final Allocator rounding = subject.exclusive(Map.of());
-        rounding.free(rounding.alloc(4 * MIB));
         final SplittableRandom random = subject.random("S-01 largest");
         final List<Long> live = new ArrayList<>();
         for (int round = 0; round < subject.times(40, 10); round++) {
@@ -234,7 +233,6 @@ public abstract class CounterRules extends Chapter {
         subject.stats(any);
         subject.release(any);
         final Allocator rounding = subject.exclusive(Map.of());
-        rounding.free(rounding.alloc(4 * MIB));
         final List<SyncStream> streams = new ArrayList<>(List.of(subject.stream()));
         for (int i = 0; i < 2; i++) {
             subject.furtherStream(subject.memory()).ifPresent(streams::add);

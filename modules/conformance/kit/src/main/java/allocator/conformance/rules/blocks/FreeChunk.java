@@ -2,6 +2,7 @@ package allocator.conformance.rules.blocks;
 
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
+import allocator.spi.OutOfMemoryException;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
@@ -18,10 +19,15 @@ final class FreeChunk {
      * Returns a size that takes no more than a chunk, as an allocator rounds it; 0 if its rounding does not say, as of
      * one that has classes of sizes or reuses larger blocks as a whole.
      *
-     * @param rounding another allocator, with a free region that is larger
+     * @param rounding another allocator
      */
     static long fitting(Subject subject, Allocator rounding, long chunk) {
         if (chunk == 0) {
+            return 0;
+        }
+        try {
+            rounding.free(rounding.alloc(4 * chunk)); // in a region of twice its size a chunk is not split
+        } catch (OutOfMemoryException e) {
             return 0;
         }
         final long padding = subject.paddingOf(rounding, rounding::alloc, chunk);

@@ -133,7 +133,6 @@ public abstract class ShortageRules extends Chapter {
     void required_A05_theLargestFreeOfAShortageIsOfItsRequester(Subject subject) {
         final StreamAwareAllocator allocator = subject.streamAware(subject.limited(16 * MIB));
         final Allocator rounding = subject.exclusive(Map.of());
-        rounding.free(rounding.alloc(16 * MIB));
         final boolean counts = subject.counts(rounding);
         final long unit = subject.partOf(allocator, 16);
         subject.release(allocator);
