@@ -69,7 +69,7 @@ public final class Session implements AutoCloseable {
     private volatile SessionAllocators allocators = SessionAllocators.NONE;
     private volatile @Nullable Transfers transfers;
 
-    /** Initializers that could be neither copied to nor freed. */
+    /** Initializers and buffers that could be neither used nor freed. */
     private final OwedBlocks owedBlocks = new OwedBlocks();
 
     /** Makes a session without allocators yet. */
@@ -303,7 +303,7 @@ public final class Session implements AutoCloseable {
                 this,
                 new Router(
                         providers,
-                        allocators.pinned(),
+                        allocators.pinned(owedBlocks),
                         memory -> streams(memory.location())
                                 .filter(SessionStreams::hasStreams)
                                 .map(SessionStreams::lend)));
