@@ -28,6 +28,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
@@ -93,12 +94,14 @@ public final class Session implements AutoCloseable {
     }
 
     /**
-     * Logs the settings of the allocators. If that fails, it closes the session, which leaves the environment once its
-     * allocators are released.
+     * Logs the settings of the allocators. If a provider fails to report them, it closes the session, which leaves the
+     * environment once its allocators are released.
      */
     void logReport() {
         try {
             report().log();
+        } catch (VirtualMachineError e) {
+            // The session is open, with or without a line.
         } catch (Throwable e) {
             try {
                 close();
@@ -600,6 +603,7 @@ public final class Session implements AutoCloseable {
     @Override
     public void close() {
         final Cleanup cleanup = new Cleanup();
+        final LongSupplier live = this::liveBlocks;
         StackReserve.touch();
         final boolean isIdle;
         final boolean isFirst;
@@ -610,7 +614,7 @@ public final class Session implements AutoCloseable {
         }
         allocators.rejectAllocations();
         if (isFirst) {
-            AllocatorEvents.sessionClosed(name, this::liveBlocks);
+            AllocatorEvents.sessionClosed(name, live);
         }
         if (isIdle) {
             finish(cleanup);
