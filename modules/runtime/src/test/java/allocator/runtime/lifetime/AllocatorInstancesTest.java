@@ -1,6 +1,7 @@
 package allocator.runtime.lifetime;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.spi.Allocator;
 import allocator.testkit.FakeDevice;
@@ -104,6 +105,38 @@ class AllocatorInstancesTest {
         assertThat(leases).noneMatch(Lease::isReleased);
         leases.forEach(Lease::close);
         assertThat(leases).allMatch(Lease::isReleased);
+    }
+
+    /** A lease whose provider does not take the reference back. */
+    private Lease failing(Allocator allocator, List<String> events) {
+        return new Lease(
+                AllocatorReference.create(instances, "fake", List.of(), () -> allocator, returned -> {
+                    events.add("return");
+                    throw new IllegalStateException("not taken back");
+                }),
+                () -> events.add("released"));
+    }
+
+    @Test
+    void anOwnerLearnsOfItsReleaseAfterTheReturnWhateverThatThrows() {
+        final List<String> events = new ArrayList<>();
+        assertThatThrownBy(failing(new FakeDevice(), events)::close).hasMessage("not taken back");
+        assertThat(events).containsExactly("return", "released");
+    }
+
+    @Test
+    void aReturnThatFailsKeepsNoOtherUserFromBeingReleased() {
+        final Allocator allocator = new FakeDevice();
+        final List<String> events = new ArrayList<>();
+        final List<Lease> draining = List.of(failing(allocator, events), failing(allocator, events));
+        final Lease freeing = lease(allocator);
+        draining.forEach(lease -> {
+            lease.enter();
+            lease.close();
+        });
+        draining.forEach(lease -> freeing.leave());
+        assertThatThrownBy(draining.getFirst()::settleIfInstanceIdle).hasMessage("not taken back");
+        assertThat(draining).allMatch(Lease::isReleased);
     }
 
     @Test
