@@ -7,6 +7,9 @@ import allocator.spi.Allocator;
 import allocator.testkit.FakeDevice;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -137,6 +140,45 @@ class AllocatorInstancesTest {
         draining.forEach(lease -> freeing.leave());
         assertThatThrownBy(draining.getFirst()::settleIfInstanceIdle).hasMessage("not taken back");
         assertThat(draining).allMatch(Lease::isReleased);
+    }
+
+    /** The provider may be closed after the wait. */
+    @Test
+    @Timeout(60)
+    void aWaitForTheReleaseIsOneForTheReturnByAnotherThread() throws Exception {
+        final CountDownLatch isReturning = new CountDownLatch(1);
+        final CountDownLatch mayReturn = new CountDownLatch(1);
+        final List<String> events = new CopyOnWriteArrayList<>();
+        final Lease lease = new Lease(
+                AllocatorReference.create(instances, "fake", List.of(), FakeDevice::new, returned -> {
+                    isReturning.countDown();
+                    awaitUninterrupted(mayReturn);
+                    events.add("return");
+                }),
+                () -> {});
+        lease.enter();
+        lease.close();
+        final Thread freeing = Thread.ofPlatform().start(() -> {
+            lease.leave();
+            lease.settle();
+        });
+        isReturning.await();
+        final Thread ending = Thread.ofPlatform().start(() -> {
+            LockSupport.parkNanos(50_000_000);
+            mayReturn.countDown();
+        });
+        lease.awaitRelease();
+        assertThat(events).containsExactly("return");
+        freeing.join();
+        ending.join();
+    }
+
+    private static void awaitUninterrupted(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
     }
 
     @Test
