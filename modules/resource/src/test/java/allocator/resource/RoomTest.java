@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** The room that a table makes for a block is given up when there is no block. */
 class RoomTest {
-    private static final int FAILURES = 20_000;
+    private static final int FAILURES = 8_000;
 
     /** More than a call takes, and less than a table does that grows to half of the failures. */
     private static final long MUCH_HEAP = 100_000;
