@@ -1,16 +1,16 @@
 package allocator.resource;
 
-import static allocator.resource.EachStackEnd.require;
+import static allocator.resource.EachEnd.require;
 
 import allocator.resource.budget.Budget;
-import allocator.testkit.SmallStack;
+import allocator.testkit.Ends;
 import allocator.testkit.StackEnds;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A call of new budgets at each distance from the end of a stack; a part of {@link EachStackEnd}. */
+/** A call of new budgets at each end; a part of {@link EachEnd}. */
 final class EachBudgetEnd implements StackEnds.Subject {
     private static final long BYTES = 100;
     private static final long LIMIT = 1000;
@@ -45,9 +45,9 @@ final class EachBudgetEnd implements StackEnds.Subject {
     private final Budget two = one.child("two", Budget.UNLIMITED);
     private @Nullable Budget reserved;
 
-    static void run(SmallStack stack) {
+    static void run(Ends ends) {
         for (Kind kind : Kind.values()) {
-            StackEnds.each(stack, "budget, " + kind, EachStackEnd.STEPS, () -> new EachBudgetEnd(kind));
+            ends.each("budget, " + kind, () -> new EachBudgetEnd(kind));
         }
     }
 

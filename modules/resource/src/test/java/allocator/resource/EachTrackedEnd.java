@@ -1,8 +1,8 @@
 package allocator.resource;
 
-import static allocator.resource.EachStackEnd.require;
+import static allocator.resource.EachEnd.require;
 
-import allocator.resource.EachStackEnd.Source;
+import allocator.resource.EachEnd.Source;
 import allocator.resource.budget.Budget;
 import allocator.resource.tracked.Access;
 import allocator.resource.tracked.MisorderedUseException;
@@ -12,14 +12,14 @@ import allocator.resource.tracked.TrackedBlock;
 import allocator.resource.tracked.TrackedLaunch;
 import allocator.resource.tracked.TrackedMemory;
 import allocator.spi.SyncStream;
+import allocator.testkit.Ends;
 import allocator.testkit.FakeStream;
-import allocator.testkit.SmallStack;
 import allocator.testkit.StackEnds;
 import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A call of a new tracked memory at each distance from the end of a stack; a part of {@link EachStackEnd}. */
+/** A call of a new tracked memory at each end; a part of {@link EachEnd}. */
 final class EachTrackedEnd implements StackEnds.Subject {
     private static final SyncStream ONE = new FakeStream();
     private static final SyncStream OTHER = new FakeStream();
@@ -30,6 +30,8 @@ final class EachTrackedEnd implements StackEnds.Subject {
         PREPARE(tracked -> tracked.memory.prepare(tracked.block(), Access.WRITE, OTHER)),
         FINISH(tracked -> tracked.memory.finish(tracked.block(), Access.WRITE, OTHER)),
         LAUNCH(EachTrackedEnd::launch),
+        PREPARE_AFTER_READ(PREPARE.call),
+        FINISH_AFTER_READ(FINISH.call),
         FREE(tracked -> tracked.memory.free(tracked.block())),
         REAP(tracked -> tracked.memory.reap());
 
@@ -69,17 +71,19 @@ final class EachTrackedEnd implements StackEnds.Subject {
     private final Source source = new Source(false);
     private final Events events = new Events();
     private final Budget budget = Budget.of("all", Budget.UNLIMITED);
-    private final TrackedMemory memory = new TrackedMemory(source, events, budget);
+    private final TrackedMemory memory;
     private @Nullable TrackedBlock block;
 
-    static void run(SmallStack stack) {
+    static void run(Ends ends) {
         for (Kind kind : Kind.values()) {
-            StackEnds.each(stack, "tracked memory, " + kind, EachStackEnd.STEPS, () -> new EachTrackedEnd(kind));
+            ends.each("tracked memory, " + kind, () -> new EachTrackedEnd(kind, false));
+            ends.each("checked memory, " + kind, () -> new EachTrackedEnd(kind, true));
         }
     }
 
-    private EachTrackedEnd(Kind kind) {
+    private EachTrackedEnd(Kind kind, boolean isChecked) {
         this.kind = kind;
+        memory = isChecked ? TrackedMemory.checked(source, events, budget) : new TrackedMemory(source, events, budget);
         for (Kind before : Kind.values()) {
             if (before.compareTo(kind) < 0) {
                 before.call.accept(this);

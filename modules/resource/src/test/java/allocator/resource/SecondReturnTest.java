@@ -6,9 +6,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.DeviceException;
 import allocator.spi.DoubleFreeException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A second return of memory beside an allocation that has not ended, and a close beside one. */
 @Timeout(60)
@@ -42,6 +47,33 @@ class SecondReturnTest {
         assertThat(allocator.returnAgain(unreturned)).isFalse();
         allocator.free(unreturned);
         assertThat(allocator.stats().bytesHeld()).isZero();
+    }
+
+    /** In whichever order they are tried. */
+    @ParameterizedTest
+    @ValueSource(longs = {100, 200, 300})
+    void aBlockThatFailsAgainKeepsNoOtherFromBeingReturned(long failing) {
+        final Set<Long> rejected = new HashSet<>(List.of(100L, 200L, 300L));
+        final FakeResource rejecting = new FakeResource(1 << 20) {
+            @Override
+            public void deallocate(long address, long byteSize, long byteAlignment) {
+                if (rejected.contains(byteSize)) {
+                    throw new DeviceException("planted", null);
+                }
+                super.deallocate(address, byteSize, byteAlignment);
+            }
+        };
+        final ResourceAllocator over = ResourceAllocator.of(rejecting);
+        for (final long byteSize : List.copyOf(rejected)) {
+            final long block = over.alloc(byteSize);
+            assertThatThrownBy(() -> over.free(block)).isInstanceOf(DeviceException.class);
+        }
+        rejected.retainAll(Set.of(failing));
+        assertThatThrownBy(over::shrink).isInstanceOf(DeviceException.class);
+        assertThat(rejecting.bytes()).isEqualTo(failing);
+        rejected.clear();
+        over.shrink();
+        assertThat(rejecting.bytes()).isZero();
     }
 
     @Test

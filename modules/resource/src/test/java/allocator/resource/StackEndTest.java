@@ -17,13 +17,14 @@ class StackEndTest {
     /** Frames are smaller, and other calls are the last ones. */
     @Test
     void norDoesItWhereCodeIsCompiled() throws Exception {
-        run(List.of("-Xcomp", "-XX:TieredStopAtLevel=1"));
+        run(List.of("-Xcomp", "-XX:TieredStopAtLevel=1"), "compiled");
     }
 
-    private static void run(List<String> options) throws Exception {
+    private static void run(List<String> options, String... arguments) throws Exception {
         OwnJvm.run(
-                List.of(EachStackEnd.class, HostResource.class, Allocator.class, StackReserve.class, StackEnds.class),
-                EachStackEnd.class,
-                options);
+                List.of(EachEnd.class, HostResource.class, Allocator.class, StackReserve.class, StackEnds.class),
+                EachEnd.class,
+                options,
+                arguments);
     }
 }

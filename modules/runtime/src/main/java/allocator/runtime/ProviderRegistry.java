@@ -46,7 +46,7 @@ final class ProviderRegistry {
     private List<String> searched = List.of();
 
     /** The factories that were not registered and failed to close. */
-    private final List<EpFactory> unclosed = new ArrayList<>();
+    private final ArrayList<EpFactory> unclosed = new ArrayList<>();
 
     /**
      * Makes a registry without providers.
@@ -125,8 +125,8 @@ final class ProviderRegistry {
         final ProviderReport report = provider.report();
         final String registered =
                 "registered " + provider.name() + " with " + provider.devices().size() + " devices";
-        providers.put(provider.name(), provider);
         try {
+            providers.put(provider.name(), provider);
             shared.share(provider);
             provider.isOpen(true);
         } finally {
@@ -180,6 +180,7 @@ final class ProviderRegistry {
 
     /** Closes a factory that is not registered. A failure is logged, and tried again by {@link #closeAll}. */
     private void close(LoadedFactory factory) {
+        unclosed.ensureCapacity(unclosed.size() + 1);
         try {
             factory.factory().close();
         } catch (Throwable e) {

@@ -28,6 +28,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
@@ -69,7 +70,7 @@ public final class Session implements AutoCloseable {
     private volatile SessionAllocators allocators = SessionAllocators.NONE;
     private volatile @Nullable Transfers transfers;
 
-    /** Initializers that could be neither copied to nor freed. */
+    /** Initializers and buffers that could be neither used nor freed. */
     private final OwedBlocks owedBlocks = new OwedBlocks();
 
     /** Makes a session without allocators yet. */
@@ -93,12 +94,14 @@ public final class Session implements AutoCloseable {
     }
 
     /**
-     * Logs the settings of the allocators. If that fails, it closes the session, which leaves the environment once its
-     * allocators are released.
+     * Logs the settings of the allocators. If a provider fails to report them, it closes the session, which leaves the
+     * environment once its allocators are released.
      */
     void logReport() {
         try {
             report().log();
+        } catch (VirtualMachineError e) {
+            // The session is open, with or without a line.
         } catch (Throwable e) {
             try {
                 close();
@@ -303,7 +306,7 @@ public final class Session implements AutoCloseable {
                 this,
                 new Router(
                         providers,
-                        allocators.pinned(),
+                        allocators.pinned(owedBlocks),
                         memory -> streams(memory.location())
                                 .filter(SessionStreams::hasStreams)
                                 .map(SessionStreams::lend)));
@@ -600,6 +603,7 @@ public final class Session implements AutoCloseable {
     @Override
     public void close() {
         final Cleanup cleanup = new Cleanup();
+        final LongSupplier live = this::liveBlocks;
         StackReserve.touch();
         final boolean isIdle;
         final boolean isFirst;
@@ -610,7 +614,7 @@ public final class Session implements AutoCloseable {
         }
         allocators.rejectAllocations();
         if (isFirst) {
-            AllocatorEvents.sessionClosed(name, this::liveBlocks);
+            AllocatorEvents.sessionClosed(name, live);
         }
         if (isIdle) {
             finish(cleanup);

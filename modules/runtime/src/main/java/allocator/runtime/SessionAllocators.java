@@ -2,6 +2,7 @@ package allocator.runtime;
 
 import allocator.runtime.SessionPlanner.Part;
 import allocator.runtime.lifetime.Cleanup;
+import allocator.runtime.lifetime.OwedBlocks;
 import allocator.runtime.options.ShrinkTarget;
 import allocator.runtime.transfer.StagingMemory;
 import allocator.spi.InvalidOptionException;
@@ -139,12 +140,12 @@ final class SessionAllocators {
         return List.copyOf(byLocation.values());
     }
 
-    /** Returns the memory that both the host and a device reach. */
-    List<StagingMemory> pinned() {
+    /** Returns the memory that both the host and a device reach; a block that it cannot free is owed. */
+    List<StagingMemory> pinned(OwedBlocks owed) {
         return byLocation.values().stream()
                 .filter(allocator -> allocator.info().memoryType() == MemoryType.HOST_ACCESSIBLE)
                 .filter(ManagedAllocator::isHostAccessible)
-                .map(allocator -> StagingMemory.of(allocator, allocator::segment))
+                .map(allocator -> StagingMemory.of(allocator, allocator::segment, owed))
                 .toList();
     }
 

@@ -134,22 +134,28 @@ final class SessionStreams {
         if (cleanup.first() instanceof DeviceException unfinished) {
             throw unfinished;
         }
-        final Place place = take();
         return new LentStream() {
+            private @Nullable Place place;
+
+            private Place place() {
+                return Objects.requireNonNull(place);
+            }
+
             @Override
-            public SyncStream stream() {
-                return place.stream();
+            public SyncStream take() {
+                place = SessionStreams.this.take();
+                return place().stream();
             }
 
             @Override
             public void giveBack() {
-                SessionStreams.this.giveBack(place);
+                SessionStreams.this.giveBack(place());
             }
 
             @Override
             public void discard(Runnable afterEnd) {
-                place.afterEnd = afterEnd;
-                SessionStreams.this.discard(place);
+                place().afterEnd = afterEnd;
+                SessionStreams.this.discard(place());
             }
         };
     }

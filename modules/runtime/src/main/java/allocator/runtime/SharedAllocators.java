@@ -95,7 +95,7 @@ final class SharedAllocators {
         return slots.values().stream().flatMap(slot -> slot.visible().stream()).toList();
     }
 
-    /** Returns every allocator of the environment that is not released, replaced ones included. */
+    /** Returns every allocator of the environment that is not released and returned, replaced ones included. */
     List<ManagedAllocator> unreleased() {
         return Stream.concat(
                         slots.values().stream()
@@ -103,7 +103,7 @@ final class SharedAllocators {
                                         Optional.ofNullable(slot.owned()).map(Owned::allocator).stream(),
                                         Optional.ofNullable(slot.registered()).stream())),
                         retired.stream())
-                .filter(allocator -> !allocator.lease().isReleased())
+                .filter(allocator -> !allocator.lease().isFinished())
                 .distinct()
                 .toList();
     }
@@ -461,7 +461,7 @@ final class SharedAllocators {
             } catch (Throwable e) {
                 cleanup.add(e);
             }
-            return allocator.lease().isReleased();
+            return allocator.lease().isFinished();
         });
     }
 }

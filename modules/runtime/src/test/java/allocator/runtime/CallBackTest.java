@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
@@ -85,6 +86,25 @@ class CallBackTest {
         assertThat(gpu.isClosed()).isTrue();
         assertThat(environment.sharedAllocators()).isEmpty();
         environment.close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void anAllocatorThatIsEndingAcceptsNoAllocation(boolean isClose) {
+        environment.register(gpu);
+        final List<ManagedAllocator> ending = environment.sharedAllocators();
+        onCall(
+                "release",
+                () -> ending.forEach(allocator -> {
+                    final Throwable rejection = catchThrowable(() -> allocator.free(allocator.alloc(1)));
+                    assertThat(rejection).isInstanceOf(AllocatorClosedException.class);
+                }));
+        if (!isClose) {
+            environment.unregister(NAME);
+        }
+        environment.close();
+        assertThat(thrown).isEmpty();
+        assertThat(gpu.log()).contains("release " + ending.getFirst().info());
     }
 
     /** A rejected unregistering changes nothing, and a failed one lets the provider be used again. */

@@ -5,6 +5,7 @@ import static allocator.testkit.FakeMemory.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.DeviceType;
@@ -12,10 +13,12 @@ import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
 import allocator.testkit.FakeAllocator;
 import allocator.testkit.FakeFactory;
+import allocator.testkit.ForwardingFactory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -23,6 +26,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -206,6 +210,87 @@ class ConcurrencyTest {
         }
         assertThat(opened.get() + rejected.get()).isGreaterThanOrEqualTo(200);
         environment.close();
+    }
+
+    /** An allocation either comes first, and keeps the provider, or is rejected. */
+    @Test
+    void unregisteringRacesWithAllocating() throws Exception {
+        final AtomicLong begun = new AtomicLong();
+        for (int round = 1; round <= 1000; round++) {
+            environment.register(FakeFactory.cpu("Cpu"));
+            final ManagedAllocator shared =
+                    environment.sharedAllocator(location(DeviceType.CPU, 0)).orElseThrow();
+            final long number = round;
+            final CompletableFuture<Long> block = new CompletableFuture<>();
+            final Thread allocating = Thread.ofPlatform().start(() -> {
+                while (begun.get() < number) {
+                    Thread.onSpinWait();
+                }
+                block.complete(tryAlloc(shared));
+            });
+            boolean isUnregistered = true;
+            begun.set(number);
+            for (int i = round % 100; i > 0; i--) {
+                Thread.onSpinWait();
+            }
+            try {
+                environment.unregister("Cpu");
+            } catch (StillInUseException e) {
+                isUnregistered = false;
+            }
+            final long address = block.get();
+            allocating.join();
+            assertThat(isUnregistered).isEqualTo(address == 0);
+            if (address != 0) {
+                shared.free(address);
+                environment.unregister("Cpu");
+            }
+        }
+        environment.close();
+    }
+
+    /** That of a released allocator, whose last block another thread has freed. */
+    @Test
+    void unregisteringWaitsForAReturn() throws Exception {
+        final CountDownLatch isReturning = new CountDownLatch(1);
+        final CountDownLatch mayReturn = new CountDownLatch(1);
+        final FakeFactory cpu = FakeFactory.cpu("Cpu");
+        environment.register(new ForwardingFactory(cpu) {
+            @Override
+            public void releaseAllocator(Allocator allocator) {
+                isReturning.countDown();
+                try {
+                    mayReturn.await();
+                } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                }
+                super.releaseAllocator(allocator);
+            }
+        });
+        final MemoryLocation host = location(DeviceType.CPU, 0);
+        final ManagedAllocator shared = environment.sharedAllocator(host).orElseThrow();
+        final long block = shared.alloc(1);
+        environment.releaseSharedAllocator(host);
+        final Thread freeing = Thread.ofPlatform().start(() -> shared.free(block));
+        isReturning.await();
+        final Thread ending = Thread.ofPlatform().start(() -> {
+            LockSupport.parkNanos(50_000_000);
+            mayReturn.countDown();
+        });
+        environment.unregister("Cpu");
+        assertThat(cpu.references()).isZero();
+        assertThat(cpu.isClosed()).isTrue();
+        freeing.join();
+        ending.join();
+        environment.close();
+    }
+
+    private static long tryAlloc(ManagedAllocator allocator) {
+        try {
+            return allocator.alloc(1);
+        } catch (AllocatorClosedException e) {
+            return 0;
+        }
     }
 
     /** A live block keeps the provider and the application's allocator: allocations never notice the attempts. */

@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Nothing ends beneath what depends on it (L-03), in whatever order things are closed. */
 class EnvironmentTest {
@@ -243,11 +244,12 @@ class EnvironmentTest {
             assertThat(order).containsExactly("Second", "Cuda");
         }
 
-        @Test
-        void everyProviderIsClosedAlthoughOneFails() {
+        @ParameterizedTest
+        @ValueSource(strings = {"close", "release"})
+        void everyProviderIsClosedAlthoughOneFails(String operation) {
             final FakeFactory second = FakeFactory.cpu("Second");
             environment.register(second);
-            second.before(Faults.on("close", new DeviceException("cuCtxDestroy", null)));
+            second.before(Faults.on(operation, new DeviceException("cuCtxDestroy", null)));
             assertThatThrownBy(environment::close).isInstanceOf(DeviceException.class);
             assertThat(gpu.isClosed()).isTrue();
             second.before(Faults.NONE);

@@ -9,6 +9,7 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.SyncStream;
 import allocator.spi.UnsupportedMemoryException;
 import allocator.testkit.FakeFactory;
+import allocator.testkit.Faults;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -49,11 +50,25 @@ class SessionStreamsTest {
     void theSessionClosesThoseThatAreOpen() {
         final SyncStream closed = session.openStream();
         final SyncStream open = session.viewStream(0x77);
+        final long block = session.allocator().alloc(1);
         closed.close();
         session.close();
         assertThat(open.hasEnded()).isTrue();
         assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(session::openStream);
         assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> session.viewStream(1));
+        session.allocator().free(block); // ends the session, whatever was rejected
+    }
+
+    @Test
+    void eachOfThoseThatFailedToCloseIsClosedAgain() {
+        final List<SyncStream> opened = List.of(session.openStream(), session.openStream(), session.openStream());
+        final DeviceException failure = new DeviceException("fails", null);
+        gpu.streams().forEach(stream -> stream.before(Faults.on("close", failure)));
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(session::close);
+        assertThat(opened).noneMatch(SyncStream::hasEnded);
+        gpu.streams().forEach(stream -> stream.before(Faults.NONE));
+        session.close();
+        assertThat(opened).allMatch(SyncStream::hasEnded);
     }
 
     /** A session that is closed within a run ends with the run. */

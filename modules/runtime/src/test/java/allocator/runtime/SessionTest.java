@@ -86,6 +86,18 @@ class SessionTest {
                     .hasMessageContaining("provider \"Cpu\" has no device 3; its devices are: cpu:0");
         }
 
+        /** No release of an allocator ends it. */
+        @Test
+        void aSessionOfADeviceWithoutMemoryEndsWithItsClose() {
+            environment.register(new FakeFactory("Npu").with(DeviceType.NPU, 0));
+            final Session session = environment.openSession(
+                    SessionOptions.builder().provider("Npu").build());
+            assertThat(session.allocators()).isEmpty();
+            assertThatThrownBy(() -> environment.unregister("Npu")).isInstanceOf(StillInUseException.class);
+            session.close();
+            environment.unregister("Npu");
+        }
+
         @Test
         void withoutAnyProviderTheErrorSaysSo() {
             assertThatThrownBy(SessionTest.this::open)

@@ -17,7 +17,7 @@ class StackEndTest {
 
     @Test
     void eachCallIsWholeAtEachEnd() throws Exception {
-        run(EachStackEnd.class, StackEnds.INTERPRETED);
+        run(EachEnd.class, StackEnds.INTERPRETED);
     }
 
     private static void run(Class<?> program, List<String> options) throws Exception {

@@ -25,15 +25,15 @@ public final class StackEnds {
     /** Where so many more frames are left than a call takes, it is not made again. */
     private static final int FRAMES_MORE = 10;
 
-    /** What is called where the stack ends. */
+    /** What is called where the stack or the heap ends. */
     public interface Subject {
         /** Makes the call. */
         void call();
 
         /**
-         * Checks what the call has left, with stack enough.
+         * Checks what the call has left, with stack and heap enough.
          *
-         * @param isDone whether it returned; {@code false} if the stack ended in it
+         * @param isDone whether it returned; {@code false} if the stack or the heap ended in it
          */
         void verify(boolean isDone);
     }

@@ -205,8 +205,10 @@ public final class TrackedBlock {
         return " while a use on " + stream + " is prepared and not finished";
     }
 
+    /** Returns the uses of a stream. Needs heap only if there are none yet. */
     private StreamUse use(SyncStream stream) {
-        for (StreamUse use : uses) {
+        for (int i = 0; i < uses.size(); i++) {
+            final StreamUse use = uses.get(i);
             if (use.stream.id() == stream.id()) {
                 return use;
             }

@@ -177,14 +177,19 @@ class LeakTrackingResourceTest {
             assertThat(different).isGreaterThan(3);
         }
 
-        @Test
-        void closeLogsWhatIsOutstandingWithItsSite() {
+        /** Whatever the log throws. */
+        @ParameterizedTest
+        @ValueSource(booleans = {false, true})
+        void closeLogsWhatIsOutstandingWithItsSite(boolean isFailing) {
             Logger logger = Logger.getLogger(LeakTrackingResource.class.getName());
             List<String> messages = new ArrayList<>();
             Handler handler = new Handler() {
                 @Override
                 public void publish(LogRecord message) {
                     messages.add(message.getLevel() + " " + message.getMessage());
+                    if (isFailing) {
+                        throw new LinkageError("the log fails");
+                    }
                 }
 
                 @Override

@@ -115,6 +115,16 @@ class TrackedUndoTest {
     }
 
     @Test
+    void aReapWhoseEventThrowsIsDoneByTheNext() {
+        memory.free(memory.allocate(BYTES, one, "block"));
+        events.advanceAll();
+        failing.areFailing = true;
+        assertThatThrownBy(memory::reap).hasMessage("the event is not destroyed");
+        failing.areFailing = false;
+        assertThat(memory.reap()).isEqualTo(BYTES);
+    }
+
+    @Test
     void aUseWhoseCheckFailsIsNotOpen() {
         final TrackedMemory checked = TrackedMemory.checked(resource, failing, budget);
         final TrackedBlock block = checked.allocate(BYTES, one, "block");

@@ -1,5 +1,6 @@
 package allocator.runtime.inspection;
 
+import allocator.provider.support.StackReserve;
 import allocator.runtime.snapshot.Snapshot.Site;
 import java.lang.StackWalker.StackFrame;
 import java.util.Map;
@@ -50,9 +51,19 @@ public final class BlockSites {
             return;
         }
         try {
+            StackReserve.touch();
+            record(address, byteSize);
+        } catch (Throwable e) {
+            // The caller has the block all the same.
+        }
+    }
+
+    private void record(Long address, long byteSize) {
+        try {
             live.put(address, new Block(caller(), System.nanoTime(), byteSize));
-        } catch (VirtualMachineError e) {
-            live.remove(address);
+        } catch (Throwable e) {
+            live.remove(address); // needs no heap
+            throw e;
         }
     }
 

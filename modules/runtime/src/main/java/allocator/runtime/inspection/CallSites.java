@@ -1,11 +1,14 @@
 package allocator.runtime.inspection;
 
+import allocator.provider.support.StackReserve;
+import allocator.runtime.lifetime.Cleanup;
 import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.spi.Allocator;
 import allocator.spi.DeviceException;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncStream;
 import java.lang.StackWalker.StackFrame;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
@@ -77,15 +80,38 @@ public final class CallSites implements InvocationHandler {
             free((Long) arguments[0]);
             return null;
         }
-        final Object result = call(method, arguments);
-        if (result instanceof Long address
-                && method.getReturnType() == long.class
-                && address != 0
-                && arguments != null
-                && arguments[0] instanceof Long byteSize) {
+        if (method.getReturnType() == long.class && arguments != null && arguments[0] instanceof Long byteSize) {
+            return allocate(name, byteSize, arguments);
+        }
+        return call(method, arguments);
+    }
+
+    /** Without reflection, which may fail once the target has returned an address. */
+    private Long allocate(String name, long byteSize, Object[] arguments) {
+        final long address = switch (name) {
+            case "alloc" -> target.alloc(byteSize);
+            case "reserve" -> target.reserve(byteSize);
+            default -> ((StreamAwareAllocator) target).allocOnStream(byteSize, (SyncStream) arguments[1]);
+        };
+        final Long boxed;
+        try {
+            boxed = address;
+        } catch (Throwable e) {
+            freeAfter(e, address);
+            throw e;
+        }
+        if (address != 0) {
             sites.allocated(address, byteSize);
         }
-        return result;
+        return boxed;
+    }
+
+    private void freeAfter(Throwable failure, long address) {
+        try {
+            target.free(address);
+        } catch (Throwable again) {
+            Cleanup.suppress(failure, again);
+        }
     }
 
     private boolean isOf(@Nullable Object object) {
@@ -104,6 +130,7 @@ public final class CallSites implements InvocationHandler {
 
     /** Forgets a block before it is freed: its address may be allocated again at once. */
     private void free(long address) {
+        StackReserve.touch();
         final BlockSites.Block recorded = sites.remove(address);
         boolean isFreed = false;
         try {

@@ -19,6 +19,7 @@ import javax.management.JMException;
 import javax.management.MBeanServer;
 import javax.management.ObjectName;
 import javax.management.StandardMBean;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A bean for each instance of an allocator, in the platform's bean server:
@@ -34,7 +35,7 @@ final class ManagementBeans implements AllocatorListener {
 
     private final MBeanServer server = ManagementFactory.getPlatformMBeanServer();
 
-    /** By the number of the allocator: what unregisters its bean. */
+    /** By the number of the allocator: what unregisters its bean, made before that is registered. */
     private final Map<Long, Cleaner.Cleanable> registered = new HashMap<>();
 
     private long environment = LAST_ENVIRONMENT.incrementAndGet();
@@ -43,21 +44,25 @@ final class ManagementBeans implements AllocatorListener {
 
     @Override
     public void added(ObservedAllocator allocator) {
+        final Name taken = new Name();
+        registered.put(allocator.number(), CLEANER.register(allocator, taken));
         try {
-            final ObjectName name = register(allocator);
-            registered.put(allocator.number(), CLEANER.register(allocator, () -> unregister(name)));
+            register(allocator, taken);
         } catch (JMException e) {
             Log.failed("registering a bean", allocator.memory(), e);
         }
     }
 
-    private ObjectName register(ObservedAllocator allocator) throws JMException {
+    private void register(ObservedAllocator allocator, Name taken) throws JMException {
         final StandardMBean bean = new StandardMBean(new Bean(allocator), AllocatorMXBean.class, true);
         for (int attempt = 1; ; attempt++) {
             final ObjectName name = name(allocator);
             try {
-                return server.registerMBean(bean, name).getObjectName();
+                taken.name = name;
+                server.registerMBean(bean, name);
+                return;
             } catch (InstanceAlreadyExistsException e) {
+                taken.name = null;
                 if (attempt == MOST_ATTEMPTS) {
                     throw e;
                 }
@@ -81,14 +86,22 @@ final class ManagementBeans implements AllocatorListener {
         }
     }
 
-    private static void unregister(ObjectName name) {
-        try {
-            final MBeanServer server = ManagementFactory.getPlatformMBeanServer();
-            if (server.isRegistered(name)) {
-                server.unregisterMBean(name);
+    /** The name of a bean, which is unregistered when this is run. */
+    private static final class Name implements Runnable {
+        /** {@code null} while no bean may have it. */
+        private volatile @Nullable ObjectName name;
+
+        @Override
+        public void run() {
+            final ObjectName taken = name;
+            try {
+                final MBeanServer server = ManagementFactory.getPlatformMBeanServer();
+                if (taken != null && server.isRegistered(taken)) {
+                    server.unregisterMBean(taken);
+                }
+            } catch (JMException | RuntimeException e) {
+                Log.failed("unregistering the bean", String.valueOf(taken), e);
             }
-        } catch (JMException | RuntimeException e) {
-            Log.failed("unregistering the bean", name, e);
         }
     }
 

@@ -1,5 +1,6 @@
 package allocator.runtime.inspection;
 
+import allocator.provider.support.StackReserve;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.metrics.AllocatorListener;
 import allocator.runtime.metrics.Observation;
@@ -8,17 +9,21 @@ import allocator.runtime.snapshot.Snapshot.User;
 import allocator.spi.AllocatorStats;
 import allocator.spi.MemoryInfo;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.Collection;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The listeners of an environment, and the instances that they know. Without a listener a change costs the read of a
  * field; with one, time proportional to the number of sessions.
+ *
+ * <p>What a listener misses where the Java heap or the stack ends, it learns at the next change: each has a list of
+ * what it has learned, and is called only with stack enough for a call of foreign code.
  */
 public final class Observers {
     private final Supplier<Stream<AllocatorUse>> uses;
@@ -29,8 +34,64 @@ public final class Observers {
     /** By the entry of the instance. Like what follows, guarded by the lock. */
     private Map<Object, Observed> known = new LinkedHashMap<>();
 
-    private final List<AllocatorListener> listeners = new ArrayList<>();
+    private final ArrayList<Observer> observers = new ArrayList<>();
     private long lastNumber;
+
+    /** A listener, and what it has learned. */
+    private static final class Observer {
+        private final AllocatorListener listener;
+
+        /** What was added and not removed. */
+        private final List<Observed> learned = new ArrayList<>();
+
+        /** The highest number of what was added. */
+        private long lastAdded;
+
+        private boolean isEnded;
+
+        Observer(AllocatorListener listener) {
+            this.listener = listener;
+        }
+
+        /** Returns what is over and was not removed, in the order in which it was added. */
+        List<Observed> toRemove() {
+            return learned.stream().filter(each -> isEnded || each.isReleased).toList();
+        }
+
+        /** Returns what is in use and was not added, in the order of the numbers. */
+        List<Observed> toAdd(Collection<Observed> inUse) {
+            return inUse.stream()
+                    .filter(each -> !isEnded && each.number > lastAdded)
+                    .sorted(Comparator.comparingLong(Observed::number))
+                    .toList();
+        }
+
+        /** Calls the listener, unless a call of the environment in an earlier one has done so. */
+        void remove(Observed observed) {
+            StackReserve.touchDeep();
+            if (learned.remove(observed)) {
+                try {
+                    listener.removed(observed);
+                } catch (Throwable e) {
+                    Log.failed("a listener", observed.memory, e);
+                }
+            }
+        }
+
+        /** Calls the listener as {@link #remove} does, unless it has ended its observation. */
+        void add(Observed observed) {
+            StackReserve.touchDeep();
+            if (!isEnded && observed.number > lastAdded && !observed.isReleased) {
+                learned.add(observed);
+                lastAdded = observed.number;
+                try {
+                    listener.added(observed);
+                } catch (Throwable e) {
+                    Log.failed("a listener", observed.memory, e);
+                }
+            }
+        }
+    }
 
     /**
      * Creates an instance without listeners.
@@ -43,33 +104,29 @@ public final class Observers {
 
     /** Reports to a listener what is in use, from now on. */
     public Observation add(AllocatorListener listener) {
+        final Observer added = new Observer(listener);
+        final Observation observation = () -> end(added);
+        StackReserve.touch();
         synchronized (lock) {
             if (isEnded) {
                 throw new IllegalStateException("the environment is closed");
             }
-            update();
-            listeners.add(listener);
+            observers.ensureCapacity(observers.size() + 1);
+            compare();
+            observers.add(added);
             isObserved = true;
-            List.copyOf(known.values()).forEach(each -> added(listener, each));
+            changed();
         }
-        return () -> remove(listener);
+        return observation;
     }
 
-    private void remove(AllocatorListener listener) {
+    private void end(Observer ended) {
+        StackReserve.touch();
         synchronized (lock) {
-            if (listeners.remove(listener)) {
-                known.values().forEach(each -> call(listener::removed, each));
-                isObserved = !listeners.isEmpty();
-                if (!isObserved) {
-                    forget();
-                }
-            }
+            ended.isEnded = true;
+            call(ended);
+            forgetIfUnobserved();
         }
-    }
-
-    private void forget() {
-        known.values().forEach(Observed::release);
-        known = new LinkedHashMap<>();
     }
 
     /** Compares what is in use with what is known, after something may have changed. Never throws. */
@@ -78,64 +135,90 @@ public final class Observers {
             return;
         }
         try {
+            StackReserve.touch();
             synchronized (lock) {
                 if (isObserved) {
-                    update();
+                    compare();
+                    callAll();
                 }
             }
         } catch (Throwable e) {
-            Log.failed("observing", "allocators", e); // the next change is compared with what was known before
+            missed(e);
+        }
+    }
+
+    private static void missed(Throwable failure) {
+        try {
+            Log.failed("observing", "allocators", failure);
+        } catch (Throwable e) {
+            // The next change is compared with what is known now.
         }
     }
 
     /** Ends all observations, at the close of the environment. */
     public void end() {
+        StackReserve.touch();
         synchronized (lock) {
             isEnded = true;
-            List.copyOf(listeners).forEach(this::remove);
+            for (int i = 0; i < observers.size(); i++) {
+                observers.get(i).isEnded = true;
+            }
+            callAll();
         }
     }
 
-    private void update() {
+    /** Learns what is in use. If this method throws, no instance comes or goes. */
+    private void compare() {
         final Map<Object, List<AllocatorUse>> now = new LinkedHashMap<>();
         uses.get()
                 .forEach(use -> now.computeIfAbsent(use.instance(), _ -> new ArrayList<>())
                         .add(use));
-        final Map<Object, Observed> before = new HashMap<>(known);
         final Map<Object, Observed> after = new LinkedHashMap<>();
-        final List<Observed> added = new ArrayList<>();
-        now.forEach((instance, of) -> {
-            Observed observed = before.remove(instance);
-            if (observed == null) {
-                observed = new Observed(++lastNumber, of);
-                added.add(observed);
-            } else {
-                observed.uses = List.copyOf(of);
+        now.forEach((instance, of) -> after.put(instance, observed(known.get(instance), of)));
+        final List<Observed> gone = new ArrayList<>(known.size());
+        known.forEach((instance, observed) -> {
+            if (!after.containsKey(instance)) {
+                gone.add(observed);
             }
-            after.put(instance, observed);
         });
+        StackReserve.touch();
         known = after;
-        for (final Observed gone : before.values()) {
-            gone.release();
-            List.copyOf(listeners).forEach(listener -> call(listener::removed, gone));
-        }
-        for (final Observed each : added) {
-            List.copyOf(listeners).forEach(listener -> added(listener, each));
+        for (int i = 0; i < gone.size(); i++) {
+            gone.get(i).release();
         }
     }
 
-    /** Reports an instance to a listener, unless it has ended its observation. */
-    private void added(AllocatorListener listener, Observed observed) {
-        if (listeners.contains(listener)) {
-            call(listener::added, observed);
+    private Observed observed(@Nullable Observed before, List<AllocatorUse> of) {
+        if (before == null) {
+            return new Observed(++lastNumber, of);
+        }
+        before.uses = List.copyOf(of);
+        return before;
+    }
+
+    private void callAll() {
+        for (final Observer observer : List.copyOf(observers)) {
+            call(observer);
+        }
+        forgetIfUnobserved();
+    }
+
+    /** Calls a listener for what it has not learned. Where this method throws, another call of it does the rest. */
+    private void call(Observer observer) {
+        observer.toRemove().forEach(observer::remove);
+        observer.toAdd(known.values()).forEach(observer::add);
+        if (observer.isEnded) {
+            observers.remove(observer);
         }
     }
 
-    private static void call(Consumer<ObservedAllocator> method, Observed observed) {
-        try {
-            method.accept(observed);
-        } catch (Throwable e) {
-            Log.failed("a listener", observed.memory(), e);
+    private void forgetIfUnobserved() {
+        if (observers.isEmpty()) {
+            for (final Observed each : known.values()) {
+                each.release();
+            }
+            known.clear();
+            isObserved = false;
         }
     }
 
@@ -145,6 +228,9 @@ public final class Observers {
         private final MemoryInfo memory;
         private volatile List<AllocatorUse> uses;
 
+        /** Guarded by the lock of the observers. */
+        private boolean isReleased;
+
         Observed(long number, List<AllocatorUse> uses) {
             this.number = number;
             provider = uses.getFirst().provider();
@@ -153,6 +239,7 @@ public final class Observers {
         }
 
         void release() {
+            isReleased = true;
             uses = List.of();
         }
 

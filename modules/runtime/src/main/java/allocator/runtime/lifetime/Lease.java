@@ -283,15 +283,16 @@ public final class Lease extends LiveBlocks {
     }
 
     /**
-     * Waits after {@link #close}, where no block is live, until the reference is released: an allocation that is being
-     * rejected counts as a block for a moment, and a call may use the allocator. Gives up after ten seconds, in case
-     * blocks were counted wrongly, and after two where it is such a call; the lease is draining then.
+     * Waits after {@link #close}, where no block is live, until the reference is back: an allocation that is being
+     * rejected counts as a block for a moment, after which its thread returns the reference, and a call may use the
+     * allocator. Gives up after ten seconds, in case blocks were counted wrongly, and after two where it is such a
+     * call; the lease is draining then.
      */
     public void awaitRelease() {
         StackReserve.touch();
         final long start = System.nanoTime();
         boolean isInterrupted = false;
-        while (state != RELEASED && isWorthWaiting(System.nanoTime() - start)) {
+        while (!isFinished() && isWorthWaiting(System.nanoTime() - start)) {
             LockSupport.parkNanos(WAIT_NANOS);
             // Pending, it would end every park at once.
             isInterrupted |= Thread.interrupted();

@@ -5,11 +5,11 @@ import allocator.spi.SyncStream;
 /** A stream that a copy uses alone, and gives back. */
 public interface LentStream {
     /**
-     * Returns the stream.
+     * Takes the stream. Called once, when nothing else can fail before {@link #giveBack} or {@link #discard}.
      *
      * @return an open stream
      */
-    SyncStream stream();
+    SyncStream take();
 
     /** Gives the stream back, whose work is done. */
     void giveBack();

@@ -34,12 +34,16 @@ final class OwedBuffers {
         return count;
     }
 
-    /** Frees them again. What fails once more stays. */
+    /** Frees them again. What fails once more stays. Takes nothing from the Java heap. */
     void freeAgain(Cleanup cleanup) {
         for (int left = count(); left > 0; left--) {
             final StagingBuffers buffers = poll();
-            if (buffers != null) {
-                cleanup.attempt(buffers::close);
+            try {
+                if (buffers != null) {
+                    buffers.close();
+                }
+            } catch (Throwable e) {
+                cleanup.add(e);
             }
         }
     }

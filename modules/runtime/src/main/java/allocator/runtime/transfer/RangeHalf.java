@@ -13,7 +13,8 @@ final class RangeHalf implements Pipeline.Half {
     private final MemoryRange range;
     private final boolean isReading;
     private final StagingBuffers buffers;
-    private final Optional<LentStream> lent;
+    private final @Nullable LentStream lent;
+    private final Cleanup cleanup = new Cleanup();
     private final @Nullable SyncStream stream;
 
     /** Whether a piece may be under way. */
@@ -23,7 +24,7 @@ final class RangeHalf implements Pipeline.Half {
      * @param range the source or the target as a whole
      * @param isReading whether it is the source
      * @param buffers what the pieces go through; kept as long as a stream may use them that could not be awaited
-     * @param lent the stream, which this half gives back
+     * @param lent the stream, which this half takes last and gives back
      */
     RangeHalf(
             ProviderTransfer transfer,
@@ -35,8 +36,8 @@ final class RangeHalf implements Pipeline.Half {
         this.range = range;
         this.isReading = isReading;
         this.buffers = buffers;
-        this.lent = lent;
-        stream = lent.map(LentStream::stream).orElse(null);
+        this.lent = lent.orElse(null);
+        stream = this.lent == null ? null : this.lent.take();
     }
 
     @Override
@@ -60,18 +61,25 @@ final class RangeHalf implements Pipeline.Half {
         isBusy = false;
     }
 
+    /** Takes nothing from the Java heap. */
     @Override
     public void close() {
-        if (lent.isEmpty()) {
+        if (lent == null) {
             return;
         }
-        final Cleanup cleanup = new Cleanup();
-        cleanup.attempt(this::await);
-        if (isBusy) {
-            final Runnable release = buffers.keep();
-            cleanup.attempt(() -> lent.get().discard(release));
-        } else {
-            cleanup.attempt(lent.get()::giveBack);
+        try {
+            await();
+        } catch (Throwable e) {
+            cleanup.add(e);
+        }
+        try {
+            if (isBusy) {
+                lent.discard(buffers.keep());
+            } else {
+                lent.giveBack();
+            }
+        } catch (Throwable e) {
+            cleanup.add(e);
         }
         cleanup.throwIfAny();
     }

@@ -1,5 +1,6 @@
 package allocator.runtime.transfer;
 
+import allocator.runtime.lifetime.OwedBlocks;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceType;
@@ -32,9 +33,9 @@ public interface StagingMemory {
             final Arena arena = Arena.ofShared(); // another thread may free what a stream has kept
             boolean isAllocated = false;
             try {
-                final MemorySegment segment = arena.allocate(byteSize, BYTE_ALIGNMENT);
+                final Buffer buffer = new Buffer(info, arena.allocate(byteSize, BYTE_ALIGNMENT), arena::close);
                 isAllocated = true;
-                return new Buffer(info, segment, arena::close);
+                return buffer;
             } finally {
                 if (!isAllocated) {
                     arena.close();
@@ -61,9 +62,10 @@ public interface StagingMemory {
      *
      * @param allocator the allocator
      * @param view how the host sees its blocks
+     * @param owed takes a block that could be neither seen nor freed
      * @return the memory
      */
-    static StagingMemory of(Allocator allocator, View view) {
+    static StagingMemory of(Allocator allocator, View view, OwedBlocks owed) {
         return new StagingMemory() {
             @Override
             public MemoryInfo info() {
@@ -72,17 +74,13 @@ public interface StagingMemory {
 
             @Override
             public Buffer allocate(long byteSize) {
+                final OwedBlocks.Block room = new OwedBlocks.Block(allocator::free);
                 final long address = allocator.alloc(byteSize);
-                boolean isSeen = false;
                 try {
-                    final Buffer buffer =
-                            new Buffer(info(), view.segment(address, byteSize), () -> allocator.free(address));
-                    isSeen = true;
-                    return buffer;
-                } finally {
-                    if (!isSeen) {
-                        allocator.free(address);
-                    }
+                    return new Buffer(info(), view.segment(address, byteSize), () -> allocator.free(address));
+                } catch (Throwable e) {
+                    owed.freeAfter(room, address, e);
+                    throw e;
                 }
             }
         };

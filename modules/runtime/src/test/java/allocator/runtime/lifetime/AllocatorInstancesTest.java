@@ -1,11 +1,15 @@
 package allocator.runtime.lifetime;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.spi.Allocator;
 import allocator.testkit.FakeDevice;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -104,6 +108,77 @@ class AllocatorInstancesTest {
         assertThat(leases).noneMatch(Lease::isReleased);
         leases.forEach(Lease::close);
         assertThat(leases).allMatch(Lease::isReleased);
+    }
+
+    /** A lease whose provider does not take the reference back. */
+    private Lease failing(Allocator allocator, List<String> events) {
+        return new Lease(
+                AllocatorReference.create(instances, "fake", List.of(), () -> allocator, returned -> {
+                    events.add("return");
+                    throw new IllegalStateException("not taken back");
+                }),
+                () -> events.add("released"));
+    }
+
+    @Test
+    void anOwnerLearnsOfItsReleaseAfterTheReturnWhateverThatThrows() {
+        final List<String> events = new ArrayList<>();
+        assertThatThrownBy(failing(new FakeDevice(), events)::close).hasMessage("not taken back");
+        assertThat(events).containsExactly("return", "released");
+    }
+
+    @Test
+    void aReturnThatFailsKeepsNoOtherUserFromBeingReleased() {
+        final Allocator allocator = new FakeDevice();
+        final List<String> events = new ArrayList<>();
+        final List<Lease> draining = List.of(failing(allocator, events), failing(allocator, events));
+        final Lease freeing = lease(allocator);
+        draining.forEach(lease -> {
+            lease.enter();
+            lease.close();
+        });
+        draining.forEach(lease -> freeing.leave());
+        assertThatThrownBy(draining.getFirst()::settleIfInstanceIdle).hasMessage("not taken back");
+        assertThat(draining).allMatch(Lease::isReleased);
+    }
+
+    /** The provider may be closed after the wait. */
+    @Test
+    @Timeout(60)
+    void aWaitForTheReleaseIsOneForTheReturnByAnotherThread() throws Exception {
+        final CountDownLatch isReturning = new CountDownLatch(1);
+        final CountDownLatch mayReturn = new CountDownLatch(1);
+        final List<String> events = new CopyOnWriteArrayList<>();
+        final Lease lease = new Lease(
+                AllocatorReference.create(instances, "fake", List.of(), FakeDevice::new, returned -> {
+                    isReturning.countDown();
+                    awaitUninterrupted(mayReturn);
+                    events.add("return");
+                }),
+                () -> {});
+        lease.enter();
+        lease.close();
+        final Thread freeing = Thread.ofPlatform().start(() -> {
+            lease.leave();
+            lease.settle();
+        });
+        isReturning.await();
+        final Thread ending = Thread.ofPlatform().start(() -> {
+            LockSupport.parkNanos(50_000_000);
+            mayReturn.countDown();
+        });
+        lease.awaitRelease();
+        assertThat(events).containsExactly("return");
+        freeing.join();
+        ending.join();
+    }
+
+    private static void awaitUninterrupted(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
     }
 
     @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import allocator.spi.Allocator;
+import allocator.spi.DeviceException;
 import allocator.spi.UnknownAllocatorException;
 import allocator.testkit.FakeDevice;
 import java.time.Duration;
@@ -62,6 +63,18 @@ class AllocatorReferenceTest {
         final Cleanup cleanup = new Cleanup();
         instances.returnAll(cleanup);
         cleanup.throwIfAny();
+    }
+
+    /** It has taken effect, by the contract. */
+    @Test
+    void aReturnThatTheDeviceFailsIsNotRepeated() {
+        final AllocatorReference reference = create("failing", call -> {
+            takeBack();
+            throw new DeviceException("the device fails", null);
+        });
+        assertThatThrownBy(reference::release).hasMessage("the device fails");
+        returnAll();
+        assertThat(asked).containsExactly("failing");
     }
 
     /** For each only a few steps, where a walk past those that fail again would take minutes. */

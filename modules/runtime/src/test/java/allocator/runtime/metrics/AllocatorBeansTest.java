@@ -9,8 +9,10 @@ import allocator.runtime.EnvironmentBuilder;
 import allocator.runtime.Session;
 import allocator.runtime.SessionOptions;
 import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
 import allocator.spi.InvalidOptionException;
 import allocator.testkit.FakeFactory;
+import allocator.testkit.Faults;
 import java.lang.management.ManagementFactory;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
@@ -23,6 +25,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Beans of JMX, and the observation beneath them. */
 class AllocatorBeansTest {
@@ -215,12 +219,20 @@ class AllocatorBeansTest {
                     .hasSameSizeAs(seen);
         }
 
-        @Test
-        void endsWithTheEnvironment() {
+        /** Whether its provider fails to close or not. */
+        @ParameterizedTest
+        @ValueSource(booleans = {false, true})
+        void endsWithTheEnvironment(boolean isFailing) {
             final Environment environment = open("0");
-            environment.register(FakeFactory.cpu("plain"));
+            final FakeFactory provider = FakeFactory.cpu("plain");
+            environment.register(provider);
             environment.observe(listener);
-            environment.close();
+            if (isFailing) {
+                provider.before(Faults.on("close", new DeviceException("the device fails", null)));
+                assertThatExceptionOfType(DeviceException.class).isThrownBy(environment::close);
+            } else {
+                environment.close();
+            }
             assertThat(calls.stream().filter(call -> call.startsWith("removed")))
                     .hasSameSizeAs(seen);
             assertThatIllegalStateException().isThrownBy(() -> environment.observe(listener));

@@ -153,10 +153,10 @@ class RouterTest {
 
     private Optional<LentStream> lend(MemoryInfo memory) {
         final QueueStream stream = memory.equals(left.memory) ? left.stream : right.stream;
-        stream.isLent = true;
         return Optional.of(new LentStream() {
             @Override
-            public SyncStream stream() {
+            public SyncStream take() {
+                stream.isLent = true;
                 return stream;
             }
 

@@ -11,9 +11,13 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
+import allocator.testkit.Ends;
 import allocator.testkit.FakeStream;
+import allocator.testkit.HeapEnds;
 import allocator.testkit.SmallStack;
 import allocator.testkit.StackEnds;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.LongSupplier;
@@ -21,16 +25,19 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A program that calls each resource that keeps books at each distance from the end of a stack. A call that overflows
- * has changed nothing. Each resource is alone over a source that takes no stack: in a pile of them, one that ensures no
- * stack for itself is hidden by those that do.
+ * A program that calls each resource that keeps books at each distance from the end of a stack, or with each of its
+ * allocations on the Java heap failing. A call that fails has changed nothing. Each resource is alone over a source
+ * that takes no stack: in a pile of them, one that ensures no stack for itself is hidden by those that do.
  */
-final class EachStackEnd {
+final class EachEnd {
     private static final long BYTES = 100;
     private static final long ALIGNMENT = 256;
 
-    /** Two distances for each frame. */
-    static final int STEPS = 2;
+    /** So many entries fill a new table. */
+    private static final int FULL = 48;
+
+    /** Two distances from the end of the stack for each frame. */
+    private static final int STEPS = 2;
 
     private static final SyncStream STREAM = new FakeStream();
     private static final Budget REQUEST = Budget.of("request", Budget.UNLIMITED);
@@ -67,7 +74,7 @@ final class EachStackEnd {
             }
             blocks++;
             bytes += byteSize;
-            next += 4096;
+            next += 1 << 21; // more than a block takes with its padding
             return next;
         }
 
@@ -151,11 +158,13 @@ final class EachStackEnd {
     /** What is called, and how the source fails. */
     private enum Kind {
         ALLOCATE(null),
+        ALLOCATE_BEYOND_THE_TABLE(null),
         ALLOCATE_IN_VAIN(new OutOfMemoryException("no room", Shortage.ofDevice(Source.MEMORY, BYTES, 0))),
         FREE(null),
         FREE_REJECTED(new IllegalStateException("rejected")),
         FREE_FAILED(new DeviceException("failed", null)),
-        FREE_TAKEN_BACK(new TakenBackException(new DeviceException("failed", null)));
+        FREE_TAKEN_BACK(new TakenBackException(new DeviceException("failed", null))),
+        RETURN_AGAIN(null);
 
         @SuppressWarnings("ImmutableEnumChecker") // it is thrown, and not changed
         private final @Nullable RuntimeException failure;
@@ -169,31 +178,45 @@ final class EachStackEnd {
         }
     }
 
-    private EachStackEnd() {}
+    private EachEnd() {}
 
     public static void main(String[] args) {
-        SmallStack.run(stack ->
-                ScopedValue.where(RequestBudgetResource.CURRENT, REQUEST).run(() -> run(stack)));
+        final boolean isInterpreted = args.length == 0;
+        if (isInterpreted || args[0].equals("compiled")) {
+            SmallStack.run(stack -> run(isInterpreted, (name, maker) -> {
+                if (!name.endsWith(Kind.ALLOCATE_BEYOND_THE_TABLE.name())) { // a table that grows needs heap
+                    StackEnds.each(stack, name, STEPS, maker);
+                }
+            }));
+        } else {
+            run(isInterpreted, HeapEnds::each);
+        }
     }
 
-    private static void run(SmallStack stack) {
-        each(stack, "statistics", EachStackEnd::statistics);
-        each(stack, "leak tracking", EachStackEnd::tracked);
-        each(stack, "sampled leak tracking", EachStackEnd::sampled);
-        each(stack, "budget", EachStackEnd::budget);
-        each(stack, "budget of a request", EachStackEnd::request);
-        each(stack, "alignment", EachStackEnd::aligned);
-        each(stack, "fallback", EachStackEnd::fallback);
-        each(stack, "allocator", EachStackEnd::allocator);
-        each(stack, "resource of an allocator", EachStackEnd::ofAllocator);
-        EachBudgetEnd.run(stack);
-        EachTrackedEnd.run(stack);
+    private static void run(boolean isInterpreted, Ends ends) {
+        ScopedValue.where(RequestBudgetResource.CURRENT, REQUEST).run(() -> run(ends));
+        if (!isInterpreted) { // to look at all places of a sample takes long
+            EachSampleEnd.run(ends);
+        }
     }
 
-    private static void each(SmallStack stack, String name, Supplier<Books> maker) {
+    private static void run(Ends ends) {
+        each(ends, "statistics", EachEnd::statistics);
+        each(ends, "leak tracking", EachEnd::tracked);
+        each(ends, "sampled leak tracking", EachEnd::sampled);
+        each(ends, "budget", EachEnd::budget);
+        each(ends, "budget of a request", EachEnd::request);
+        each(ends, "alignment", EachEnd::aligned);
+        each(ends, "fallback", EachEnd::fallback);
+        each(ends, "allocator", EachEnd::allocator);
+        each(ends, "resource of an allocator", EachEnd::ofAllocator);
+        EachBudgetEnd.run(ends);
+        EachTrackedEnd.run(ends);
+    }
+
+    private static void each(Ends ends, String name, Supplier<Books> maker) {
         for (Kind kind : Kind.values()) {
-            final Supplier<Call> calls = () -> new Call(maker.get(), kind);
-            StackEnds.each(stack, name + ", " + kind, STEPS, calls);
+            ends.each(name + ", " + kind, () -> new Call(maker.get(), kind));
         }
     }
 
@@ -269,11 +292,25 @@ final class EachStackEnd {
         /** What the caller has, 0 for nothing. */
         private long address;
 
+        /** What it has besides. */
+        private final List<Long> others = new ArrayList<>();
+
         Call(Books books, Kind kind) {
             this.books = books;
             this.kind = kind;
+            if (kind == Kind.ALLOCATE_BEYOND_THE_TABLE) {
+                for (int i = 0; i < FULL; i++) {
+                    allocate();
+                    others.add(address);
+                }
+                address = 0;
+            }
             if (kind.isFree()) {
                 allocate();
+            }
+            if (kind == Kind.RETURN_AGAIN) {
+                books.source.failure = Kind.FREE_FAILED.failure;
+                attempt(true);
             }
             books.source.failure = kind.failure;
         }
@@ -289,7 +326,11 @@ final class EachStackEnd {
 
         @Override
         public void call() {
-            attempt(kind.isFree());
+            if (kind == Kind.RETURN_AGAIN) {
+                books.resource.shrink();
+            } else {
+                attempt(kind.isFree());
+            }
         }
 
         private void attempt(boolean isFree) {
@@ -314,6 +355,10 @@ final class EachStackEnd {
             books.source.failure = Kind.FREE_FAILED.failure;
             attempt(true);
             returnAll();
+            while (!others.isEmpty()) {
+                address = others.removeLast();
+                free();
+            }
         }
 
         private void returnAll() {
@@ -327,7 +372,7 @@ final class EachStackEnd {
         }
 
         private void check() {
-            final int blocks = address == 0 ? 0 : 1;
+            final int blocks = others.size() + (address == 0 ? 0 : 1);
             final long bytes = books.bytes.getAsLong();
             require(
                     books.source.blocks == blocks && bytes == blocks * BYTES,

@@ -1,0 +1,53 @@
+package allocator.testkit;
+
+import java.util.function.Supplier;
+
+/**
+ * Makes a call once for each of its allocations, which fails as it does where the Java heap ends. For programs that
+ * {@link HeapFaults#run} runs.
+ */
+public final class HeapEnds {
+    private HeapEnds() {}
+
+    /**
+     * Calls a new subject for each allocation that fails, alone or with all that follow, and has it checked.
+     *
+     * @param name of the call, for messages
+     * @param maker makes the subject
+     * @throws AssertionError if a check fails
+     */
+    public static void each(String name, Supplier<? extends StackEnds.Subject> maker) {
+        final StackEnds.Subject first = maker.get();
+        first.call(); // initializes classes
+        first.verify(true);
+        for (final boolean isForGood : new boolean[] {false, true}) {
+            int number = 1;
+            while (isReached(name, maker.get(), number, isForGood)) {
+                number++;
+            }
+        }
+    }
+
+    private static boolean isReached(String name, StackEnds.Subject subject, int number, boolean isForGood) {
+        boolean isDone = false;
+        boolean isReached = false;
+        try {
+            try {
+                HeapFaults.arm(number, isForGood);
+                subject.call();
+                isDone = true;
+            } catch (OutOfMemoryError e) {
+                // As planted.
+            } finally {
+                isReached = HeapFaults.disarm();
+            }
+            subject.verify(isDone);
+        } catch (Throwable e) {
+            throw new AssertionError(
+                    "allocation " + number + " of " + name + " failed" + (isForGood ? " with all later ones" : "")
+                            + ", and the call " + (isDone ? "returned" : "did not"),
+                    e);
+        }
+        return isReached;
+    }
+}
