@@ -6,11 +6,13 @@ import allocator.testkit.OwnJvm;
 import allocator.testkit.StackEnds;
 import java.util.List;
 import org.assertj.core.api.Assertions;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class StackEndTest {
-    /** Compiled while it runs, with frames of many sizes. */
+    /** Compiled while it runs, with frames of many sizes; a build makes each call at each end, interpreted. */
     @Test
+    @Tag("thorough")
     void nothingIsLostWhereverTheStackEnds() throws Exception {
         run(StackEnd.class, List.of());
     }
