@@ -189,7 +189,7 @@ public abstract class CounterRules extends Chapter {
     void required_S01_theLargestFreeChunkIsServedWithoutTheDevice(Subject subject) {
         final Allocator allocator = subject.exclusive(subject.manyRegions());
         subject.stats(allocator);
-        final Allocator rounding = subject.exclusive(Map.of());
+        final Allocator rounding = subject.exclusive(subject.boundedGrowth());
         final SplittableRandom random = subject.random("S-01 largest");
         final List<Long> live = new ArrayList<>();
         for (int round = 0; round < subject.times(40, 10); round++) {
@@ -232,7 +232,7 @@ public abstract class CounterRules extends Chapter {
         final StreamAwareAllocator any = subject.streamAware(subject.exclusive(subject.manyRegions()));
         subject.stats(any);
         subject.release(any);
-        final Allocator rounding = subject.exclusive(Map.of());
+        final Allocator rounding = subject.exclusive(subject.boundedGrowth());
         final List<SyncStream> streams = new ArrayList<>(List.of(subject.stream()));
         for (int i = 0; i < 2; i++) {
             subject.furtherStream(subject.memory()).ifPresent(streams::add);

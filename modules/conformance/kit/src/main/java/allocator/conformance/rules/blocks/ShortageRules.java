@@ -132,7 +132,7 @@ public abstract class ShortageRules extends Chapter {
     @ConformanceTest
     void required_A05_theLargestFreeOfAShortageIsOfItsRequester(Subject subject) {
         final StreamAwareAllocator allocator = subject.streamAware(subject.limited(16 * MIB));
-        final Allocator rounding = subject.exclusive(Map.of());
+        final Allocator rounding = subject.exclusive(subject.boundedGrowth());
         final boolean counts = subject.counts(rounding);
         final long unit = subject.partOf(allocator, 16);
         subject.release(allocator);

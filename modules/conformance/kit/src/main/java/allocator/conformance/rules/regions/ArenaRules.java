@@ -60,7 +60,7 @@ public abstract class ArenaRules extends Chapter {
         options.keySet().forEach(subject::requireKey);
         final Allocator any = subject.allocator();
         subject.requireArena(any);
-        requireRoundBlocks(any);
+        requireRoundBlocks(subject, any);
         subject.release(any);
         final Allocator arena = subject.withStatistics(subject.allocator(options));
         final AllocatorOptions effective = arena.effectiveOptions();
@@ -77,11 +77,8 @@ public abstract class ArenaRules extends Chapter {
     }
 
     /** Skips the test if each block has a header, for which the sizes of the tests leave no room. */
-    private static void requireRoundBlocks(Allocator arena) {
-        final long before = arena.stats().bytesInUse();
-        final long address = arena.alloc(GRANULE);
-        final long taken = arena.stats().bytesInUse() - before;
-        arena.free(address);
+    private static void requireRoundBlocks(Subject subject, Allocator arena) {
+        final long taken = GRANULE + subject.paddingOf(arena, arena::alloc, GRANULE);
         if (taken > GRANULE && taken < 64 * KIB) {
             throw Expect.skip("a block of %d bytes takes %d: it has a header or a larger granule", GRANULE, taken);
         }
@@ -205,10 +202,7 @@ public abstract class ArenaRules extends Chapter {
         final Allocator arena = subject.exclusive(Map.of());
         subject.requireArena(arena);
         arena.free(arena.alloc(16 * MIB));
-        final long before = subject.stats(arena).bytesInUse();
-        final long address = arena.alloc(byteSize);
-        final long taken = arena.stats().bytesInUse() - before;
-        arena.free(address);
+        final long taken = byteSize + subject.paddingOf(arena, arena::alloc, byteSize);
         subject.release(arena);
         return taken - byteSize < Math.max(GRANULE, byteSize) ? taken : (byteSize + GRANULE - 1) / GRANULE * GRANULE;
     }
