@@ -35,7 +35,8 @@ public abstract class SyncNotification implements AutoCloseable {
     /**
      * Marks the point: everything submitted to the stream so far. The stream's {@link SyncStream#syncId} rises by one.
      *
-     * <p>May wait for that work, as on a device without events (D-02).
+     * <p>May wait for that work, as on a device without events. Two threads must not activate one notification at the
+     * same time: the point could be of one call, and what waits learn of the other (D-02).
      *
      * <p>The id rises before the device records the event, so that memory freed by another thread in between never
      * counts as covered by it.
