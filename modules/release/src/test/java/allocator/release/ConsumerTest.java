@@ -22,6 +22,6 @@ class ConsumerTest {
             assertThat(samples.run(name)).as(name).isNotBlank();
         }
         assertThat(samples.run("provider")).containsPattern("Tests run: [1-9]\\d+, Failures: 0, Errors: 0");
-        assertThat(samples.run("first-use")).isEqualTo(samples.expected("first-use"));
+        assertThat(samples.run("first-use")).contains(samples.expected("first-use"));
     }
 }

@@ -163,7 +163,7 @@ public final class SampleProjects {
                 .redirectOutput(output.toFile());
         final Map<String, String> environment = builder.environment();
         final String java = System.getProperty("java.home");
-        environment.keySet().removeIf(name -> name.startsWith("MAVEN_") || name.endsWith("JAVA_OPTIONS"));
+        environment.keySet().removeIf(name -> name.startsWith("MAVEN_"));
         environment.put("JAVA_HOME", java);
         environment.put("MAVEN_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
         environment.put("PATH", java + "/bin:" + environment.get("PATH"));
