@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Closing the arena invalidates its segments and deallocates their memory. The bytes of a new segment are not
  * initialized. Live segments never overlap.
+ *
+ * <p>{@link allocator.resource.budget.BudgetResource#arena} makes one with a limit.
  */
 public final class ResourceArena implements Arena {
     private final MemoryResource resource;

@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -54,17 +55,23 @@ class BomTest {
                         module -> assertThat(module.shippedDependencies()).doesNotContainAnyElementsOf(unpublished));
     }
 
-    /** A page names the last release; before there is one, the first. */
-    @Test
-    void pagesNamePublishedArtifactsInTheLastVersion() throws IOException {
+    /** The last release; before there is one, the first. */
+    static String lastVersion() {
         final String last = ReactorModule.property("api.baseline");
-        final String version =
-                last.equals("none") ? new ReactorModule("modules/bom").version().replace("-SNAPSHOT", "") : last;
+        return last.equals("none") ? new ReactorModule("modules/bom").version().replace("-SNAPSHOT", "") : last;
+    }
+
+    @Test
+    void pagesAndSamplesNamePublishedArtifactsInTheLastVersion() throws IOException {
+        final String version = lastVersion();
         int found = 0;
         try (Stream<Path> pages = Files.walk(ReactorModule.ROOT.resolve("docs"))) {
-            for (final Path page :
-                    pages.filter(file -> file.toString().endsWith(".md")).toList()) {
-                final Matcher dependency = DEPENDENCY.matcher(Files.readString(page));
+            for (final Path page : pages.filter(file -> file.toString().matches(".*\\.md|.*pom\\.xml"))
+                    .toList()) {
+                final String text = Files.readString(page);
+                final String property = version(text).orElse(version);
+                assertThat(property).as("version of %s", page).isEqualTo(version);
+                final Matcher dependency = DEPENDENCY.matcher(text);
                 while (dependency.find()) {
                     found++;
                     final String artifact = dependency.group("artifact");
@@ -73,11 +80,19 @@ class BomTest {
                             .isTrue();
                     assertThat(dependency.group("version"))
                             .as("%s on %s", artifact, page)
-                            .isIn(null, version);
+                            .isIn(null, version, "${allocator.version}");
                 }
             }
         }
         assertThat(found).as("dependencies on pages").isGreaterThanOrEqualTo(6);
+    }
+
+    private static Optional<String> version(String text) {
+        return Pattern.compile("<allocator\\.version>(.*)</allocator\\.version>")
+                .matcher(text)
+                .results()
+                .map(found -> found.group(1))
+                .findFirst();
     }
 
     /** As long as there is no release the pages say so; {@code modules/release/make} looks for the same words. */

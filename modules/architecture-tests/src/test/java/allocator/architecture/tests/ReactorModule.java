@@ -73,12 +73,24 @@ record ReactorModule(String folder) {
 
     /** The artifacts that the users of this module get with it. */
     Set<String> shippedDependencies() {
+        return Stream.of("project", "dependencyManagement")
+                .flatMap(this::shippedElements)
+                .map(dependency -> text(dependency, "artifactId"))
+                .collect(Collectors.toSet());
+    }
+
+    /** The dependencies of its users, those of the module itself or those whose versions it manages. */
+    Stream<Element> shippedElements(String section) {
         final NodeList nodes = pom(path()).getElementsByTagName("dependency");
         return IntStream.range(0, nodes.getLength())
                 .mapToObj(i -> (Element) nodes.item(i))
-                .filter(dependency -> !SCOPE_OF_TESTS.equals(text(dependency, "scope")))
-                .map(dependency -> text(dependency, "artifactId"))
-                .collect(Collectors.toSet());
+                .filter(dependency ->
+                        dependency.getParentNode().getParentNode().getNodeName().equals(section))
+                .filter(dependency -> !SCOPE_OF_TESTS.equals(text(dependency, "scope")));
+    }
+
+    String packaging() {
+        return texts(pom(path()), "project", "packaging").findFirst().orElse("jar");
     }
 
     /** Whether a release has it. */
@@ -99,7 +111,8 @@ record ReactorModule(String folder) {
                 });
     }
 
-    private static String text(Element parent, String name) {
+    /** The text of the first element of a name, empty if there is none. */
+    static String text(Element parent, String name) {
         final Node node = parent.getElementsByTagName(name).item(0);
         return node == null ? "" : node.getTextContent().strip();
     }

@@ -19,6 +19,9 @@ import java.util.stream.Stream;
 final class SampleJar {
     static final Path SAMPLES = ReactorModule.ROOT.resolve("modules/conformance/kit/samples");
 
+    /** A provider in one file, which {@code docs/samples} shows. */
+    private static final Path SMALLEST = ReactorModule.ROOT.resolve("docs/samples/provider");
+
     private static final String MODULE_INFO = "module-info.java";
 
     private SampleJar() {}
@@ -26,7 +29,7 @@ final class SampleJar {
     /**
      * Makes a jar of edited sources, a module or one for the class path.
      *
-     * @param sample the folder of the sample below {@link #SAMPLES}
+     * @param sample {@code malloc}, or the folder of a sample below {@link #SAMPLES}
      * @param isModule whether the module's descriptor is compiled; if not, only the service file is in the jar
      * @param edit changes the text of each source, and of the service file
      * @param path the jars to compile against
@@ -35,13 +38,14 @@ final class SampleJar {
      */
     static void make(String sample, boolean isModule, UnaryOperator<String> edit, String path, Path folder, Path jar)
             throws IOException {
+        final Path main = (sample.equals("malloc") ? SMALLEST : SAMPLES.resolve(sample)).resolve("src/main");
         final Path sources = folder.resolve("sources");
-        copy(SAMPLES.resolve(sample).resolve("src/main/java"), sources, edit);
+        copy(main.resolve("java"), sources, edit);
         if (!isModule) {
             Files.delete(sources.resolve(MODULE_INFO));
         }
         final Path resources = folder.resolve("resources");
-        copy(SAMPLES.resolve(sample).resolve("src/main/resources"), resources, edit);
+        copy(main.resolve("resources"), resources, edit);
         final Path classes = folder.resolve("classes");
         run("javac", "-d", classes, isModule ? "-p" : "-cp", path, javaFiles(sources));
         run("jar", "--create", "--file", jar, "-C", classes, ".", "-C", resources, ".");

@@ -98,7 +98,10 @@ class ChargedAllocator implements Allocator {
         } catch (OutOfMemoryException e) {
             memory.countFailure();
             throw new OutOfMemoryException(
-                    "The memory of " + budget + " has no room for " + byteSize + " bytes", e.shortage(), e.dump(), e);
+                    "The memory of " + budget.path() + " has no room for " + byteSize + " bytes",
+                    e.shortage(),
+                    e.dump(),
+                    e);
         } finally {
             if (!isLive) {
                 undo(address, budget, charge);

@@ -122,7 +122,7 @@ final class LimitedMemory implements AutoCloseable {
         budget.close();
         final long live = hasStatistics() ? allocator().stats().bytesInUse() : status().charge();
         if (live > 0) {
-            throw new IllegalStateException(live + " bytes of " + budget + " are in use");
+            throw new IllegalStateException(live + " bytes of " + budget.path() + " are in use");
         }
         opened.close();
     }

@@ -200,7 +200,7 @@ public final class Budget implements AutoCloseable {
         long growth = byteSize;
         for (Budget budget = this; budget != null; budget = budget.parent) {
             if (budget.isClosed) {
-                throw new IllegalStateException("the budget " + budget + " is closed");
+                throw new IllegalStateException("the budget " + budget.path() + " is closed");
             }
             if (rejecting == null && growth > 0) {
                 if (growth > budget.limit - budget.charge) {
@@ -275,16 +275,15 @@ public final class Budget implements AutoCloseable {
      * @return limit, charge and the other numbers
      */
     public Status status() {
-        final Status status;
         lock.lock();
         try {
-            status = statusLocked(0);
+            final Status status = statusLocked(0);
             lock.unlock();
+            return status;
         } catch (Throwable e) {
             lock.held = 0;
             throw e;
         }
-        return status;
     }
 
     Status statusLocked(long more) {
@@ -300,12 +299,7 @@ public final class Budget implements AutoCloseable {
     }
 
     private boolean isAnyClosed() {
-        for (Budget budget = this; budget != null; budget = budget.parent) {
-            if (budget.isClosed) {
-                return true;
-            }
-        }
-        return false;
+        return isClosed || (parent != null && parent.isAnyClosed());
     }
 
     /**
@@ -322,13 +316,11 @@ public final class Budget implements AutoCloseable {
         return BudgetDump.exception(this, rejection, memory, byteSize, report);
     }
 
-    /** Returns the parent, {@code null} if there is none. */
     @Nullable
     Budget parent() {
         return parent;
     }
 
-    /** Returns the lock of the tree. */
     SpinLock lock() {
         return lock;
     }
@@ -393,8 +385,14 @@ public final class Budget implements AutoCloseable {
         }
     }
 
+    /** {@return the names of the budgets from the top to this one, separated by slashes} */
+    public String path() {
+        return parent == null ? name : parent.path() + "/" + name;
+    }
+
+    /** Returns the path and, for people, what is in use, the limit and the peak. */
     @Override
     public String toString() {
-        return parent == null ? name : parent + "/" + name;
+        return BudgetDump.describe(path(), status());
     }
 }

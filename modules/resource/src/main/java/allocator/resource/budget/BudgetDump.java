@@ -8,6 +8,7 @@ import allocator.spi.OutOfMemoryException.Shortage;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 
 /** Says who holds what when a budget rejects a request. */
 final class BudgetDump {
@@ -18,6 +19,19 @@ final class BudgetDump {
     private static final int MOST_LISTED = 16;
 
     private BudgetDump() {}
+
+    /**
+     * Returns one line: {@code images: 48.0 MiB (50,331,648 bytes) of 64.0 MiB (67,108,864 bytes) in use, peak ...}.
+     */
+    static String describe(String path, Status status) {
+        final String limit = status.limit() == Budget.UNLIMITED ? "unlimited memory" : bytes(status.limit());
+        return path + ": " + bytes(status.charge()) + " of " + limit + " in use, peak " + bytes(status.peakCharge());
+    }
+
+    private static String bytes(long number) {
+        final String exact = String.format(Locale.ROOT, "%,d bytes", number);
+        return number < 1 << 20 ? exact : String.format(Locale.ROOT, "%.1f MiB (%s)", number / 0x1p20, exact);
+    }
 
     /** Returns the exception for a rejected request, with the dump and a report. */
     static OutOfMemoryException exception(
@@ -65,7 +79,7 @@ final class BudgetDump {
         text.append("request of ")
                 .append(byteSize)
                 .append(" bytes to ")
-                .append(charged)
+                .append(charged.path())
                 .append('\n');
         for (int level = 0; level < levels.size(); level++) {
             text.append("  ".repeat(level + 1));

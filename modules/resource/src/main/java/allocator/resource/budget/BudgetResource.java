@@ -2,7 +2,9 @@ package allocator.resource.budget;
 
 import allocator.provider.support.StackReserve;
 import allocator.resource.AlignedResource;
+import allocator.resource.HostResource;
 import allocator.resource.MemoryResource;
+import allocator.resource.ResourceArena;
 import allocator.resource.ResourceDecorator;
 import allocator.resource.StackOrderException;
 import allocator.resource.TakenBackException;
@@ -56,11 +58,12 @@ public final class BudgetResource extends ResourceDecorator {
      * @throws StackOrderException if the resource already charges the same tree of budgets, or pads requests
      */
     public static void requireChargeable(MemoryResource upstream, Budget budget) {
-        requireNoPadding(upstream, "the budget " + budget);
+        requireNoPadding(upstream, "the budget " + budget.path());
         requireNone(
                 upstream,
                 resource -> resource instanceof BudgetResource other && other.budget.isRelatedTo(budget),
-                "the budget " + budget + " is already charged below: a request would count twice; remove one of them");
+                "the budget " + budget.path()
+                        + " is already charged below: a request would count twice; remove one of them");
         stack(upstream)
                 .filter(RequestBudgetResource.class::isInstance)
                 .forEach(resource -> ((RequestBudgetResource) resource).excludeTreeOf(budget));
@@ -82,6 +85,18 @@ public final class BudgetResource extends ResourceDecorator {
      */
     public BudgetResource(MemoryResource upstream, Budget budget) {
         this(upstream, budget, PressureLadder.NONE);
+    }
+
+    /**
+     * Creates an arena of host memory, shared by all threads, whose segments are charged to a budget. A segment that
+     * the budget cannot grant is an {@link allocator.spi.OutOfMemoryException}. Closing the arena releases the charge,
+     * not the budget, which other arenas may be charged to as well.
+     *
+     * @param budget the budget to charge
+     * @return the arena, to be closed by any thread
+     */
+    public static ResourceArena arena(Budget budget) {
+        return ResourceArena.ofShared(new BudgetResource(new HostResource(), budget));
     }
 
     /**
@@ -158,13 +173,13 @@ public final class BudgetResource extends ResourceDecorator {
             throw InvalidSizeException.negative(byteSize);
         }
         if (byteSize > 0 && before == 0) {
-            throw new ForeignAddressException(address, "nothing is charged to " + budget + " here");
+            throw new ForeignAddressException(address, "nothing is charged to " + budget.path() + " here");
         }
         if (byteSize > before) {
             throw new InvalidSizeException(
                     byteSize,
                     "is not the size at 0x" + Long.toHexString(address) + ": only " + before + " bytes are charged to "
-                            + budget + " here");
+                            + budget.path() + " here");
         }
     }
 

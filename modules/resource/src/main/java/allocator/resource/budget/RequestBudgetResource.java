@@ -101,8 +101,8 @@ public final class RequestBudgetResource extends ResourceDecorator {
     private void requireUnrelated(Budget budget) {
         for (Budget charge : elsewhere) {
             if (charge.isRelatedTo(budget)) {
-                throw new StackOrderException("the budget " + budget + " of this request is in the tree of " + charge
-                        + ", which is charged too: a request would count twice");
+                throw new StackOrderException("the budget " + budget.path() + " of this request is in the tree of "
+                        + charge.path() + ", which is charged too: a request would count twice");
             }
         }
     }

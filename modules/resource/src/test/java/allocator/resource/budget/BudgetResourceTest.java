@@ -16,12 +16,28 @@ import allocator.resource.TakenBackException;
 import allocator.spi.DeviceException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.OutOfMemoryException;
+import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class BudgetResourceTest {
     private final FakeResource addresses = new FakeResource(10_000);
+
+    @Test
+    void arenasOfOneBudgetShareItsLimitAndReleaseItWhenTheyAreClosed() {
+        Budget budget = Budget.of("images", 1000);
+        try (Arena first = BudgetResource.arena(budget)) {
+            first.allocate(600).fill((byte) 1);
+            try (Arena second = BudgetResource.arena(budget)) {
+                second.allocate(400, 256).fill((byte) 2);
+                assertThatThrownBy(() -> second.allocate(1)).isInstanceOf(OutOfMemoryException.class);
+            }
+            assertThat(budget.status().charge()).isEqualTo(600);
+            assertThat(first.allocate(400).byteSize()).isEqualTo(400);
+        }
+        assertThat(budget.status().charge()).isZero();
+    }
 
     @Test
     void theLimitIsExactToTheByte() {

@@ -46,6 +46,20 @@ class BudgetTest {
     }
 
     @Test
+    void aBudgetAsTextSaysWhatIsInUseOfWhichLimit() {
+        Budget machine = Budget.of("machine", Budget.UNLIMITED);
+        Budget tenant = machine.child("tenant", 64L << 20);
+        assertThat(tenant.tryCharge(48L << 20)).isTrue();
+        tenant.release(48L << 20);
+        assertThat(tenant.tryCharge(1000)).isTrue();
+        assertThat(tenant)
+                .hasToString("machine/tenant: 1,000 bytes of 64.0 MiB (67,108,864 bytes) in use,"
+                        + " peak 48.0 MiB (50,331,648 bytes)");
+        assertThat(machine)
+                .hasToString("machine: 1,000 bytes of unlimited memory in use, peak 48.0 MiB (50,331,648 bytes)");
+    }
+
+    @Test
     void nothingIsChargedBelowABudgetThatIsClosed() {
         Budget device = Budget.of("device", 100);
         Budget tenant = device.child("tenant", 80);

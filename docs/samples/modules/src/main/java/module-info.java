@@ -1,0 +1,4 @@
+/** A program that takes host memory from a session. */
+module com.example.modules {
+    requires java.allocator.runtime;
+}
