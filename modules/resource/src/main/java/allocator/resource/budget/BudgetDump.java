@@ -9,15 +9,38 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/** Says who holds what when a budget rejects a request. */
-final class BudgetDump {
+/** Lists who holds what of a budget. */
+public final class BudgetDump {
     /** The most children that are read under the lock. */
     private static final int MOST_READ = 1024;
 
     /** The most children that are listed, those with the largest charges. */
     private static final int MOST_LISTED = 16;
 
+    private static final Comparator<Status> LARGEST_FIRST =
+            Comparator.comparingLong(Status::charge).reversed();
+
     private BudgetDump() {}
+
+    /**
+     * Returns the children of a budget to which bytes are charged.
+     *
+     * @param budget the budget
+     * @return their numbers at one moment, those with the largest charges first; at most {@value #MOST_READ}
+     */
+    public static List<Status> holders(Budget budget) {
+        final List<Status> holders = new ArrayList<>();
+        budget.lock().lock();
+        try {
+            addHolders(budget, holders);
+            budget.lock().unlock();
+        } catch (Throwable e) {
+            budget.lock().held = 0;
+            throw e;
+        }
+        holders.sort(LARGEST_FIRST);
+        return holders;
+    }
 
     /** Returns the exception for a rejected request, with the dump and a report. */
     static OutOfMemoryException exception(
@@ -112,7 +135,7 @@ final class BudgetDump {
             return;
         }
         text.append("held below ").append(rejection.name()).append(", the most first:\n");
-        holders.sort(Comparator.comparingLong(Status::charge).reversed());
+        holders.sort(LARGEST_FIRST);
         for (Status holder : holders.subList(0, Math.min(MOST_LISTED, holders.size()))) {
             append(text.append("  "), holder);
             text.append('\n');
