@@ -523,9 +523,10 @@ final class ExportedAllocator {
             }
             final Throwable failure = freeOwed();
             if (failure != null) {
+                final long left = owed.count();
                 throw new IllegalStateException(
-                        "the allocator of " + session + " did not take back " + owed.count()
-                                + " of its blocks; another close tries again",
+                        "the allocator of " + session + " did not take back " + left
+                                + (left == 1 ? " block" : " blocks") + "; another close tries again",
                         failure);
             }
             ExportedStruct.retire(struct);

@@ -7,6 +7,7 @@ import allocator.arrow.ArrowMemory;
 import allocator.arrow.dropin.program.Deep;
 import allocator.arrow.dropin.program.Leaking;
 import allocator.arrow.dropin.program.Limited;
+import allocator.arrow.dropin.program.ProviderBelow;
 import allocator.arrow.dropin.program.Redeployed;
 import allocator.arrow.dropin.program.Rejected;
 import allocator.arrow.dropin.program.Served;
@@ -148,6 +149,22 @@ class DropInTest {
                         "-Djava.allocator.arrow." + setting),
                 standard(Redeployed.class),
                 String.valueOf(closes));
+    }
+
+    @Test
+    void findsTheProviderOfAnApplicationBelowItAndNamesWhereItFoundNone() throws Exception {
+        final List<Class<?>> below = OURS.stream()
+                .filter(type -> type.getPackageName().matches("allocator\\.(arena|plan|cpu).*"))
+                .toList();
+        final List<Class<?>> above =
+                OURS.stream().filter(type -> !below.contains(type)).toList();
+        assertThat(run(
+                        path(ProviderBelow.class, LOGGING, OwnJvm.path(above), CORE),
+                        ProviderBelow.class,
+                        List.of(NATIVE_ACCESS),
+                        OwnJvm.path(below)))
+                .contains("no provider is called cpu-reference; the class loader jdk.internal.loader", " has none")
+                .contains("served below");
     }
 
     @Test
