@@ -90,8 +90,12 @@ final class ShowCommand extends DeviceCommand {
         requireNoOutput(file);
         if (recorder != null) {
             recorder.write(recorderSettings());
+            if (!isJsonOnly()) {
+                out().println("settings written: " + recorder.path());
+            }
         }
         if (input == null) {
+            out().flush();
             return 0;
         }
         requireContent(file, "neither a snapshot, a recording nor a trace");

@@ -168,6 +168,7 @@ class ShowCommandTest {
         final Outcome outcome = Outcome.of("show", "--settings", settings.toString());
         assertThat(outcome.err()).isEmpty();
         assertThat(outcome.exitCode()).isZero();
+        assertThat(outcome.out()).isEqualTo("settings written: " + settings + "\n");
         assertThat(Configuration.create(settings).getSettings()).containsEntry("allocator.Growth#enabled", "true");
         assertThat(Outcome.of("show").exitCode()).isEqualTo(2);
     }

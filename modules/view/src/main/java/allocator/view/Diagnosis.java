@@ -173,13 +173,6 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
 
     private static List<String> advice(Cause cause, Optional<AllocatorState> allocator, Breakdown sums) {
         final List<String> advice = new ArrayList<>();
-        final long padding = sums.bytes(State.LIVE) - sums.requestedBytes();
-        if (cause != Cause.TOO_LARGE && padding > 0 && padding >= sums.bytes(State.LIVE) / 10) {
-            advice.add(ByteText.of(padding) + " of the live bytes are padding: "
-                    + (padding / sums.liveBlocks() < SMALL_PADDING
-                            ? "small blocks are rounded up, so allocate several in one."
-                            : "with a smaller arena.max_dead_bytes_per_chunk blocks are closer to their requests."));
-        }
         final boolean isCompact = allocator
                 .filter(one -> "compact".equals(one.options().get("arena.policy")))
                 .isPresent();
@@ -204,6 +197,13 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
                 advice.add("Set arena.max_mem on allocators that may grow without need, and shrink them.");
             }
             case UNKNOWN -> advice.add("Use a provider whose allocators list their chunks.");
+        }
+        final long padding = sums.bytes(State.LIVE) - sums.requestedBytes();
+        if (cause != Cause.TOO_LARGE && padding > 0 && padding >= sums.bytes(State.LIVE) / 10) {
+            advice.add(ByteText.of(padding) + " of the live bytes are padding: "
+                    + (padding / sums.liveBlocks() < SMALL_PADDING
+                            ? "small blocks are rounded up, so allocate several in one."
+                            : "with a smaller arena.max_dead_bytes_per_chunk blocks are closer to their requests."));
         }
         return advice;
     }

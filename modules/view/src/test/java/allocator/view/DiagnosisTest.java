@@ -75,7 +75,7 @@ class DiagnosisTest {
                                 Snapshots.failure(20 << 20, 64 << 20, 46 << 20, 64 << 20, 0), memory, Map.of()))
                         .orElseThrow()
                         .advice())
-                .first()
+                .last()
                 .asString()
                 .startsWith("12.0 MiB of the live bytes are padding: ")
                 .contains("arena.max_dead_bytes_per_chunk");
