@@ -17,9 +17,6 @@ public final class BudgetDump {
     /** The most children that are listed, those with the largest charges. */
     private static final int MOST_LISTED = 16;
 
-    private static final Comparator<Status> LARGEST_FIRST =
-            Comparator.comparingLong(Status::charge).reversed();
-
     private BudgetDump() {}
 
     /**
@@ -38,7 +35,7 @@ public final class BudgetDump {
             budget.lock().held = 0;
             throw e;
         }
-        holders.sort(LARGEST_FIRST);
+        holders.sort(Comparator.comparingLong(Status::charge).reversed());
         return holders;
     }
 
@@ -135,7 +132,7 @@ public final class BudgetDump {
             return;
         }
         text.append("held below ").append(rejection.name()).append(", the most first:\n");
-        holders.sort(LARGEST_FIRST);
+        holders.sort(Comparator.comparingLong(Status::charge).reversed());
         for (Status holder : holders.subList(0, Math.min(MOST_LISTED, holders.size()))) {
             append(text.append("  "), holder);
             text.append('\n');
