@@ -18,9 +18,12 @@ import allocator.view.SnapshotFile;
 import allocator.view.TorchSnapshot;
 import allocator.view.recording.Recording;
 import allocator.view.recording.RecordingException;
+import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -40,12 +43,21 @@ import picocli.CommandLine.Parameters;
             "request fails, or what Environment.snapshot() returns, as JSON. The page is one",
             "file that needs no network. That of a trace is made by a replay on a device:",
             "the options for providers and devices are for it. A recording is made with",
-            "-XX:StartFlightRecording:settings=java-allocator.jfc,filename=FILE.",
+            "-XX:StartFlightRecording:settings=java-allocator.jfc,filename=FILE;",
+            "--settings java-allocator.jfc writes these settings, and needs no other file.",
             "",
             "Exit codes: 0 success, 1 the file is none of them, 2 wrong usage."
         })
 final class ShowCommand extends DeviceCommand {
-    @Parameters(paramLabel = "FILE", description = "A snapshot, a recording, a trace, or the name of a bundled trace.")
+    /** In the root of the jar java-allocator-provider-support. */
+    private static final String RECORDER_SETTINGS = "java-allocator.jfc";
+
+    @Parameters(
+            arity = "0..1",
+            paramLabel = "FILE",
+            description = "A snapshot, a recording, a trace, or the name of a bundled trace.")
+    private @Nullable String input;
+
     private String file = "";
 
     @Option(names = "--html", paramLabel = "FILE", description = "Write the page to this file.")
@@ -57,6 +69,9 @@ final class ShowCommand extends DeviceCommand {
             description = "Write a snapshot in PyTorch's format, for its viewer memory_viz.")
     private @Nullable Path pickle;
 
+    @Option(names = "--settings", paramLabel = "FILE", description = "Write the settings of recordings to this file.")
+    private @Nullable Path settings;
+
     ShowCommand(Terminal terminal) {
         super(terminal);
     }
@@ -66,7 +81,23 @@ final class ShowCommand extends DeviceCommand {
         final OutputFile json = jsonOutput();
         final OutputFile page = outputFile("--html", html);
         final OutputFile torch = outputFile("--pickle", pickle);
+        final OutputFile recorder = outputFile("--settings", settings);
+        if (input != null) {
+            file = input;
+        } else if (recorder == null) {
+            throw new UsageException("Missing required parameter: 'FILE'");
+        }
         requireNoOutput(file);
+        if (recorder != null) {
+            recorder.write(recorderSettings());
+            if (!isJsonOnly()) {
+                out().println("settings written: " + recorder.path());
+            }
+        }
+        if (input == null) {
+            out().flush();
+            return 0;
+        }
         requireContent(file, "neither a snapshot, a recording nor a trace");
         if (isSnapshot()) {
             showSnapshot(json, page, torch);
@@ -83,6 +114,15 @@ final class ShowCommand extends DeviceCommand {
         }
         out().flush();
         return 0;
+    }
+
+    private static byte[] recorderSettings() {
+        try (InputStream settings = Objects.requireNonNull(
+                ShowCommand.class.getClassLoader().getResourceAsStream(RECORDER_SETTINGS), RECORDER_SETTINGS)) {
+            return settings.readAllBytes();
+        } catch (IOException e) {
+            throw new CommandException(RECORDER_SETTINGS + ": " + e.getMessage(), e);
+        }
     }
 
     private boolean isSnapshot() {

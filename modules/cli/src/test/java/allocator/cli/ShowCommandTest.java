@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
+import jdk.jfr.Configuration;
 import jdk.jfr.Recording;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -141,10 +142,10 @@ class ShowCommandTest {
         assertThat(outcome.err()).isEmpty();
         assertThat(outcome.exitCode()).isZero();
         assertThat(outcome.out())
-                .startsWith("memory.jfr, 1 allocations, 1 frees, 1 failures")
+                .startsWith("memory.jfr, 1 allocation, 1 free, 1 failure\n")
                 .contains("growth region", "bert \\u001b[31m asked for 2.00 MiB of Cpu (cpu:0)")
-                .contains("at allocator.cli.ShowCommandTest.failedSnapshot:")
-                .contains("live at the peak, Cpu (cpu:0)", "ShowCommandTest.recording:")
+                .contains("at allocator.cli.ShowCommandTest.failedSnapshot(ShowCommandTest.java:")
+                .contains("live at the peak, Cpu (cpu:0)", "ShowCommandTest.recording(ShowCommandTest.java:")
                 .contains("page written: " + page);
         assertThat(Files.readString(page)).contains("peak, Cpu (cpu:0)");
         assertThat(Outcome.of("show", file.toString(), "--json", "-").out())
@@ -159,6 +160,17 @@ class ShowCommandTest {
                                 folder.resolve("memory.trace.csv.gz").toString())
                         .out())
                 .contains("allocations");
+    }
+
+    @Test
+    void theSettingsOfRecordingsAreWrittenAndMakeOne() throws Exception {
+        final Path settings = folder.resolve("java-allocator.jfc");
+        final Outcome outcome = Outcome.of("show", "--settings", settings.toString());
+        assertThat(outcome.err()).isEmpty();
+        assertThat(outcome.exitCode()).isZero();
+        assertThat(outcome.out()).isEqualTo("settings written: " + settings + "\n");
+        assertThat(Configuration.create(settings).getSettings()).containsEntry("allocator.Growth#enabled", "true");
+        assertThat(Outcome.of("show").exitCode()).isEqualTo(2);
     }
 
     @Test

@@ -30,9 +30,10 @@ public final class Breakdown {
      *
      * @param name what it is
      * @param blocks how many there are
+     * @param requested the bytes requested
      * @param bytes their size, padding included
      */
-    public record Group(String name, long blocks, long bytes) {}
+    public record Group(String name, long blocks, long requested, long bytes) {}
 
     /**
      * Sums up.
@@ -186,12 +187,13 @@ public final class Breakdown {
     private static List<Group> group(AllocatorState allocator, Function<Chunk, String> key) {
         final Map<String, long[]> sums = new HashMap<>();
         live(allocator.memoryMap(), chunk -> {
-            final long[] sum = sums.computeIfAbsent(key.apply(chunk), _ -> new long[2]);
+            final long[] sum = sums.computeIfAbsent(key.apply(chunk), _ -> new long[3]);
             sum[0]++;
-            sum[1] += chunk.byteSize();
+            sum[1] += chunk.requestedBytes();
+            sum[2] += chunk.byteSize();
         });
         final List<Group> groups = new ArrayList<>();
-        sums.forEach((name, sum) -> groups.add(new Group(name, sum[0], sum[1])));
+        sums.forEach((name, sum) -> groups.add(new Group(name, sum[0], sum[1], sum[2])));
         groups.sort(Comparator.comparingLong(Group::bytes).reversed().thenComparing(Group::name));
         return groups;
     }

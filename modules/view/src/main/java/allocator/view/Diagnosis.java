@@ -19,6 +19,9 @@ import java.util.Optional;
  * @param advice what may help, most likely first
  */
 public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<String> advice) {
+    /** Below this much padding a block, it comes from rounding, and not from chunks that were not split. */
+    private static final long SMALL_PADDING = 512;
+
     /** Copies the lists. */
     public Diagnosis {
         facts = List.copyOf(facts);
@@ -96,7 +99,12 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
                 failure.rounded() > failure.requested() ? "rounded to " + ByteText.exact(failure.rounded()) : ""));
         facts.add(new Fact("limit", Math.max(-1, failure.limit()), failure.limit() < 0 ? "none" : "arena.max_mem"));
         facts.add(new Fact("held", failure.held(), "taken from the device"));
-        facts.add(new Fact("live", failure.inUse(), isListed ? sums.liveBlocks() + " blocks, padding included" : ""));
+        facts.add(new Fact(
+                "live",
+                failure.inUse(),
+                isListed
+                        ? sums.liveBlocks() + (sums.liveBlocks() == 1 ? " block" : " blocks") + ", padding included"
+                        : ""));
         if (isListed) {
             facts.add(new Fact("padding", sums.bytes(State.LIVE) - sums.requestedBytes(), "of live blocks"));
             facts.add(new Fact("waiting for a stream", sums.bytes(State.WAITING), "freed, and possibly still used"));
@@ -116,7 +124,7 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
         if (failure.deviceFree() >= 0) {
             facts.add(new Fact("free on the device", failure.deviceFree(), ""));
         }
-        return new Diagnosis(cause, headline(cause, failure, sums), facts, advice(cause, allocator));
+        return new Diagnosis(cause, headline(cause, failure, sums), facts, advice(cause, allocator, sums));
     }
 
     private static Cause cause(Failure failure, Breakdown sums, boolean isListed) {
@@ -163,7 +171,7 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
                 };
     }
 
-    private static List<String> advice(Cause cause, Optional<AllocatorState> allocator) {
+    private static List<String> advice(Cause cause, Optional<AllocatorState> allocator, Breakdown sums) {
         final List<String> advice = new ArrayList<>();
         final boolean isCompact = allocator
                 .filter(one -> "compact".equals(one.options().get("arena.policy")))
@@ -189,6 +197,13 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
                 advice.add("Set arena.max_mem on allocators that may grow without need, and shrink them.");
             }
             case UNKNOWN -> advice.add("Use a provider whose allocators list their chunks.");
+        }
+        final long padding = sums.bytes(State.LIVE) - sums.requestedBytes();
+        if (cause != Cause.TOO_LARGE && padding > 0 && padding >= sums.bytes(State.LIVE) / 10) {
+            advice.add(ByteText.of(padding) + " of the live bytes are padding: "
+                    + (padding / sums.liveBlocks() < SMALL_PADDING
+                            ? "small blocks are rounded up, so allocate several in one."
+                            : "with a smaller arena.max_dead_bytes_per_chunk blocks are closer to their requests."));
         }
         return advice;
     }

@@ -2,6 +2,7 @@ package allocator.view;
 
 import allocator.runtime.snapshot.Snapshot;
 import allocator.view.page.PageTemplate;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
@@ -10,6 +11,8 @@ import java.util.List;
  * they are: control and format characters, and half a surrogate pair, as escapes, so that each page can be encoded.
  */
 public final class Page {
+    private static final int MOST_BYTES = 8 << 20;
+
     private Page() {}
 
     /**
@@ -50,13 +53,22 @@ public final class Page {
     }
 
     /**
-     * Makes the page of a plan: its blocks, time across and offset up, and the largest ones as a table.
+     * Makes the page of a plan: its blocks, time across and offset up, and the largest ones as a table. If the file
+     * would be larger than 8 MiB, the smallest blocks are drawn together.
      *
      * @param name the name of what was planned, for the title
      * @param plan the blocks and their offsets
      * @return the file's text, in UTF-8
      */
     public static String of(String name, PlannedBlocks plan) {
-        return PageTemplate.fill(name, PlanJson.of(name, plan));
+        int shown = plan.instance().size();
+        while (true) {
+            final String page = PageTemplate.fill(name, PlanJson.of(name, plan, shown));
+            final long bytes = page.getBytes(StandardCharsets.UTF_8).length;
+            if (bytes <= MOST_BYTES || shown == 0) {
+                return page;
+            }
+            shown = (int) (0.9 * shown * MOST_BYTES / bytes);
+        }
     }
 }

@@ -64,6 +64,7 @@ final class PageJson {
     }
 
     static String of(String name, Snapshot snapshot) {
+        final List<AllocatorState> shown = ShownFirst.shown(snapshot);
         return write(json -> {
             json.writeStringField("title", name);
             json.writeStringField("kind", "snapshot");
@@ -72,7 +73,10 @@ final class PageJson {
                     "Snapshot of " + snapshot.scope() + ", taken "
                             + snapshot.takenAt().truncatedTo(ChronoUnit.SECONDS) + ", "
                             + count(snapshot.sessions().size(), "session") + ", "
-                            + count(snapshot.allocators().size(), "allocator"));
+                            + count(snapshot.allocators().size(), "allocator")
+                            + (shown.size() < snapshot.allocators().size()
+                                    ? ", of which the " + shown.size() + " with most are shown"
+                                    : ""));
             final Optional<Diagnosis> diagnosis = Diagnosis.of(snapshot);
             if (diagnosis.isPresent()) {
                 write(json, diagnosis.get(), snapshot.failure());
@@ -81,18 +85,12 @@ final class PageJson {
                 write(json, snapshot.leaks());
             }
             writeHistory(json, snapshot.history());
-            json.writeNumberField("first", ShownFirst.of(snapshot));
+            json.writeNumberField("first", ShownFirst.of(snapshot, shown));
             json.writeArrayFieldStart("series");
             json.writeEndArray();
             json.writeArrayFieldStart("maps");
-            for (final AllocatorState allocator : snapshot.allocators()) {
-                writeMap(
-                        json,
-                        title(allocator),
-                        -1,
-                        -1,
-                        allocator,
-                        snapshot.allocators().size());
+            for (final AllocatorState allocator : shown) {
+                writeMap(json, title(allocator), -1, -1, allocator, shown.size());
             }
             json.writeEndArray();
         });
@@ -240,7 +238,7 @@ final class PageJson {
         final Snapshot failure = timeline.failure();
         return write(json -> {
             json.writeStringField("title", name);
-            json.writeStringField("kind", "trace");
+            json.writeStringField("kind", "recording");
             json.writeStringField("subtitle", timeline.subtitle());
             final Optional<Diagnosis> diagnosis = failure == null ? Optional.empty() : Diagnosis.of(failure);
             if (failure != null && diagnosis.isPresent()) {
@@ -353,6 +351,7 @@ final class PageJson {
             json.writeStartArray();
             json.writeString(group.name());
             json.writeNumber(group.blocks());
+            json.writeNumber(group.requested());
             json.writeNumber(group.bytes());
             json.writeEndArray();
         }

@@ -151,7 +151,8 @@ public final class Profiler {
     }
 
     private SyncStream[] streams(Run run, ManagedAllocator allocator) {
-        if (!allocator.isStreamAware() || !run.hasStreams()) {
+        // Memory that was freed on the only stream waits for no other.
+        if (!allocator.isStreamAware() || !run.hasStreams() || trace.streamCount() == 1) {
             return new SyncStream[0];
         }
         final SyncStream[] streams = new SyncStream[trace.streamCount()];

@@ -4,21 +4,40 @@ import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.AllocatorState;
 import allocator.runtime.snapshot.Snapshot.Failure;
 import allocator.spi.AllocatorSnapshot.State;
+import java.util.Collections;
 import java.util.Comparator;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Chooses what a page first shows: the memory that ran out, otherwise that with the most live bytes. */
+/** Chooses what a page shows, and what first: the memory that ran out, otherwise that with the most live bytes. */
 final class ShownFirst {
+    private static final int MOST_SHOWN = 200;
+
     /** Orders allocators by the bytes of their live blocks, then by the bytes that they hold. */
     private static final Comparator<AllocatorState> MOST = Comparator.comparingLong(ShownFirst::liveBytes)
             .thenComparingLong(allocator -> allocator.stats().bytesHeld());
 
     private ShownFirst() {}
 
-    /** Returns the index of an allocator; 0 if there is none. */
-    static int of(Snapshot snapshot) {
-        return first(snapshot.allocators(), Diagnosis.failedAllocator(snapshot).orElse(null));
+    /** Returns the allocators that a page has room for, in their order. */
+    static List<AllocatorState> shown(Snapshot snapshot) {
+        if (snapshot.allocators().size() <= MOST_SHOWN) {
+            return snapshot.allocators();
+        }
+        final Set<AllocatorState> shown = Collections.newSetFromMap(new IdentityHashMap<>());
+        Diagnosis.failedAllocator(snapshot).ifPresent(shown::add);
+        snapshot.allocators().stream()
+                .sorted(MOST.reversed())
+                .limit(MOST_SHOWN - shown.size())
+                .forEach(shown::add);
+        return snapshot.allocators().stream().filter(shown::contains).toList();
+    }
+
+    /** Returns the index of an allocator of those shown; 0 if there is none. */
+    static int of(Snapshot snapshot, List<AllocatorState> shown) {
+        return first(shown, Diagnosis.failedAllocator(snapshot).orElse(null));
     }
 
     /** Returns the index of a moment; 0 if there is none. */

@@ -63,6 +63,25 @@ class DiagnosisTest {
     }
 
     @Test
+    void muchPaddingIsAdvisedAgainst() {
+        final AllocatorSnapshot memory = new AllocatorSnapshot(
+                List.of(new Region(
+                        0,
+                        0x1000,
+                        46 << 20,
+                        List.of(new AllocatorSnapshot.Chunk(0x1000, 46 << 20, 34 << 20, State.LIVE, 0)))),
+                List.of());
+        assertThat(Diagnosis.of(Snapshots.of(
+                                Snapshots.failure(20 << 20, 64 << 20, 46 << 20, 64 << 20, 0), memory, Map.of()))
+                        .orElseThrow()
+                        .advice())
+                .last()
+                .asString()
+                .startsWith("12.0 MiB of the live bytes are padding: ")
+                .contains("arena.max_dead_bytes_per_chunk");
+    }
+
+    @Test
     void whoHasMostComesFirst() {
         final Region region = Snapshots.region(0x1000, 1, State.LIVE, 256, State.LIVE, 512, State.FREE, 256);
         final var allocator = Snapshots.of(
@@ -73,10 +92,11 @@ class DiagnosisTest {
                 .getFirst();
 
         assertThat(Breakdown.bySite(allocator))
-                .containsExactly(new Group("not recorded", 1, 512), new Group("A.b(A.java:1)", 1, 256));
+                .containsExactly(new Group("not recorded", 1, 511, 512), new Group("A.b(A.java:1)", 1, 255, 256));
         assertThat(Breakdown.bySession(allocator))
-                .containsExactly(new Group(Snapshots.HOSTILE, 1, 512), new Group("bert", 1, 256));
-        assertThat(Breakdown.byStream(allocator)).containsExactly(new Group("stream 1", 2, 768));
-        assertThat(Breakdown.bySize(allocator)).containsExactly(new Group("512", 1, 512), new Group("256", 1, 256));
+                .containsExactly(new Group(Snapshots.HOSTILE, 1, 511, 512), new Group("bert", 1, 255, 256));
+        assertThat(Breakdown.byStream(allocator)).containsExactly(new Group("stream 1", 2, 766, 768));
+        assertThat(Breakdown.bySize(allocator))
+                .containsExactly(new Group("512", 1, 511, 512), new Group("256", 1, 255, 256));
     }
 }

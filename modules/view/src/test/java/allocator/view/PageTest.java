@@ -17,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -110,6 +111,19 @@ class PageTest {
                 .isBetween((int) MIB, (int) (8 * MIB));
     }
 
+    /** Each has a map and tables of its own. */
+    @Test
+    void aPageOfThreeThousandAllocatorsWeighsAtMostEightMebibytesAndShowsThoseWithMost() {
+        final AllocatorSnapshot[] memories = new AllocatorSnapshot[3000];
+        Arrays.setAll(memories, i -> Snapshots.large(i == 1500 ? 400 : 100));
+        final String page = Page.of("many", Snapshots.ofAllocators("session ", memories));
+        assertThat(page.length()).isLessThan((int) (8 * MIB));
+        assertThat(page)
+                .contains(
+                        "3000 allocators, of which the 200 with most are shown",
+                        "Cuda gpu:0 of cuda-arena, session 1500");
+    }
+
     @Test
     void aPageNeedsAProfile() {
         assertThatIllegalArgumentException().isThrownBy(() -> Page.of("none", List.of()));
@@ -178,6 +192,10 @@ class PageTest {
                                 + (isDark ? "-dark" : "") + ".png"));
             }
             assertThat(colours("#timeline")).isGreaterThan(3);
+            assertThat(chromium.evaluate("String(document.querySelector('#timeline').getContext('2d')"
+                            + ".getImageData(0, 0, 2, 9999).data.every(v => v === 0))"))
+                    .as("no label of the axis is cut at the edge")
+                    .isEqualTo("true");
             assertThat(chromium.errors()).isEmpty();
         }
 
@@ -223,6 +241,13 @@ class PageTest {
             }
             assertThat(text("#mapOut")).contains("at com.example.Cache.fill(Cache.java:17)", "allocated 61.0 s before");
             assertThat(chromium.errors()).isEmpty();
+        }
+
+        @Test
+        void whoHasMostHasTheBytesRequestedAndThoseWithPadding() throws Exception {
+            chromium.open(failure);
+            assertThat(text("section[aria-labelledby=most] thead")).isEqualTo("by sessionblocksrequestedwith padding");
+            assertThat(text("section[aria-labelledby=most] tbody")).contains("34.0 MiB");
         }
 
         @Test

@@ -80,6 +80,13 @@ class PlanPageTest {
     }
 
     @Test
+    void aPageOfAMillionAndAHalfBlocksWeighsAtMostEightMebibytesAndCountsAll() {
+        final String page = Page.of("large", large(1_500_000));
+        assertThat(page.length()).isBetween((int) (4 * MIB), (int) (8 * MIB));
+        assertThat(page).contains("\"columns\":400,\"rows\":200,\"smallBlocks\":1");
+    }
+
+    @Test
     void timesMayBeFartherApartThanALong() {
         final Instance instance = new Instance(List.of(
                 new Lifetime(Long.MIN_VALUE, Long.MIN_VALUE + 1, 5),
@@ -122,11 +129,26 @@ class PlanPageTest {
     class InABrowser extends InChromium {
         private Path plan;
         private Path many;
+        private Path together;
 
         @BeforeAll
         void write(@TempDir Path folder) throws Exception {
             plan = Files.writeString(folder.resolve("plan.html"), Page.of(Snapshots.HOSTILE, small()));
             many = Files.writeString(folder.resolve("many.html"), Page.of("large", large(200_000)));
+            together = Files.writeString(folder.resolve("together.html"), Page.of("large", large(600_000)));
+        }
+
+        @Test
+        void smallBlocksOfALargePlanAreDrawnTogetherAndCounted() throws Exception {
+            chromium.open(together);
+            assertThat(chromium.evaluate("document.querySelector('#plan').getAttribute('aria-label')"))
+                    .startsWith("Plan of 600,000 blocks");
+            assertThat(text(".legend")).contains("together");
+            assertThat(chromium.evaluate("String(allocatorPlan.blocks.some(b => b < -1))"))
+                    .isEqualTo("true");
+            assertThat(chromium.evaluate("allocatorPlan.textOf(allocatorPlan.blocks.find(b => b < -1)).join()"))
+                    .contains(" small blocks here,of at most ");
+            assertThat(chromium.errors()).isEmpty();
         }
 
         @ParameterizedTest

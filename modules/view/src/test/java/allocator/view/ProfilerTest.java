@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.runtime.Environment;
 import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorSnapshot.State;
 import allocator.trace.Replay;
 import allocator.trace.ReplayListener;
@@ -88,6 +89,26 @@ class ProfilerTest {
         assertThat(profile.moments().getLast().memory().regions().getFirst().chunks())
                 .extracting(chunk -> chunk.state() == State.LIVE)
                 .contains(true);
+    }
+
+    @Test
+    void memoryFreedOnTheOnlyStreamOfATraceWaitsForNone() throws IOException {
+        final Trace trace = Trace.read(Files.writeString(folder.resolve("one.csv"), """
+                op,id,bytes,stream
+                a,1,1000,0
+                a,2,3000,0
+                f,1,1000,0
+                """));
+        assertThat(profile(trace, Map.of())
+                        .moments()
+                        .getLast()
+                        .memory()
+                        .regions()
+                        .getFirst()
+                        .chunks())
+                .extracting(AllocatorSnapshot.Chunk::state)
+                .contains(State.FREE)
+                .doesNotContain(State.WAITING);
     }
 
     @Test

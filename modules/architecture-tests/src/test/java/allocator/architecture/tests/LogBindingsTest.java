@@ -36,7 +36,8 @@ class LogBindingsTest {
     @Test
     void javaUtilLogging() throws Exception {
         final Path file = sample("properties", "java.util.logging.ConsoleHandler", "logging.properties");
-        assertThat(run(List.of("-Djava.util.logging.config.file=" + file))).contains("FINE: " + ROUTINE);
+        assertThat(run(List.of("-Djava.util.logging.config.file=" + file)))
+                .contains("allocator.runtime FINE: " + ROUTINE);
     }
 
     @Test

@@ -12,17 +12,23 @@ final class GroupTables {
 
     private GroupTables() {}
 
-    /** Prints the first groups; nothing if there are none. */
-    static void print(Terminal terminal, String by, List<Breakdown.Group> groups) {
+    /** Prints the first groups; nothing if there are none. The padding of none is shown if it is not known. */
+    static void print(Terminal terminal, String by, List<Breakdown.Group> groups, boolean isPaddingKnown) {
         if (groups.isEmpty()) {
             return;
         }
-        final TextTable table = new TextTable("  ", "rrl").row("live", "blocks", "by " + by);
+        final TextTable table = isPaddingKnown
+                ? new TextTable("  ", "rrrl").row("requested", "with padding", "blocks", "by " + by)
+                : new TextTable("  ", "rrl").row("requested", "blocks", "by " + by);
         for (final Breakdown.Group group : groups.subList(0, Math.min(MOST_ROWS, groups.size()))) {
-            table.row(
-                    Sizes.human(group.bytes()),
-                    Sizes.exact(group.blocks()),
-                    by.equals("size") ? Sizes.human(Long.parseLong(group.name())) : group.name());
+            final String requested = Sizes.human(group.requested());
+            final String blocks = Sizes.exact(group.blocks());
+            final String name = by.equals("size") ? Sizes.human(Long.parseLong(group.name())) : group.name();
+            if (isPaddingKnown) {
+                table.row(requested, Sizes.human(group.bytes()), blocks, name);
+            } else {
+                table.row(requested, blocks, name);
+            }
         }
         terminal.out().println();
         terminal.printTable(table);

@@ -41,8 +41,8 @@ public final class RecordingText {
     public void print(String name, Recording recording) {
         terminal.printHeading(
                 name,
-                ", " + Sizes.exact(recording.allocations()) + " allocations, " + Sizes.exact(recording.frees())
-                        + " frees, " + Sizes.exact(recording.failures().size()) + " failures");
+                ", " + count(recording.allocations(), "allocation") + ", " + count(recording.frees(), "free") + ", "
+                        + count(recording.failures().size(), "failure"));
         if (recording.losses() > 0) {
             out.println("  The recorder has lost events: sums and live blocks are not complete.");
         }
@@ -56,6 +56,10 @@ public final class RecordingText {
         printSessions(recording.sessions());
         recording.liveAtPeak().forEach(state -> printLive("live at the peak", state));
         recording.liveAtEnd().forEach(state -> printLive("live at the end", state));
+    }
+
+    private static String count(long count, String what) {
+        return Sizes.exact(count) + " " + what + (count == 1 ? "" : "s");
     }
 
     /** A name from a recording begins no line of its own. */
@@ -94,7 +98,7 @@ public final class RecordingText {
             failure.stack().forEach(frame -> out.println("    at " + frame));
         }
         if (failures.size() > MOST_ROWS) {
-            out.println("  and " + Sizes.exact(failures.size() - MOST_ROWS) + " failures before");
+            out.println("  and " + count(failures.size() - MOST_ROWS, "failure") + " before");
         }
     }
 
@@ -120,7 +124,7 @@ public final class RecordingText {
     private void printLive(String when, AllocatorState state) {
         out.println();
         terminal.printHeading(when, ", " + state.memory());
-        GroupTables.print(terminal, "session", Breakdown.bySession(state));
-        GroupTables.print(terminal, "call site", Breakdown.bySite(state));
+        GroupTables.print(terminal, "session", Breakdown.bySession(state), false);
+        GroupTables.print(terminal, "call site", Breakdown.bySite(state), false);
     }
 }

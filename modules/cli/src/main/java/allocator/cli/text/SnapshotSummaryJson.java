@@ -103,6 +103,7 @@ public final class SnapshotSummaryJson {
             json.writeStartObject();
             json.writeStringField("name", group.name());
             json.writeNumberField("blocks", group.blocks());
+            json.writeNumberField("requested", group.requested());
             json.writeNumberField("bytes", group.bytes());
             json.writeEndObject();
         }

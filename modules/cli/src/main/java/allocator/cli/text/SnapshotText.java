@@ -63,7 +63,7 @@ public final class SnapshotText {
         }
         out.println();
         final TextTable table =
-                new TextTable("  ", "rrrlll").row("bytes", "blocks", "oldest", "session", "memory", "call site");
+                new TextTable("  ", "rrrlll").row("requested", "blocks", "oldest", "session", "memory", "call site");
         for (final LeakSite site : leaks.sites()) {
             table.row(
                     Sizes.human(site.bytes()),
@@ -143,9 +143,9 @@ public final class SnapshotText {
             }
         }
         terminal.printTable(states);
-        GroupTables.print(terminal, "session", Breakdown.bySession(allocator));
-        GroupTables.print(terminal, "call site", Breakdown.bySite(allocator));
-        GroupTables.print(terminal, "stream", Breakdown.byStream(allocator));
-        GroupTables.print(terminal, "size", Breakdown.bySize(allocator));
+        GroupTables.print(terminal, "session", Breakdown.bySession(allocator), true);
+        GroupTables.print(terminal, "call site", Breakdown.bySite(allocator), true);
+        GroupTables.print(terminal, "stream", Breakdown.byStream(allocator), true);
+        GroupTables.print(terminal, "size", Breakdown.bySize(allocator), true);
     }
 }

@@ -2,6 +2,7 @@ package allocator.arrow;
 
 import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
+import allocator.provider.support.event.AllocatorEvents;
 import allocator.resource.budget.Budget;
 import allocator.resource.leak.LeakReport;
 import allocator.spi.Allocator;
@@ -61,7 +62,7 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
     /** Buffers whose block the allocator did not take back; each refers to the next. */
     private final AtomicReference<@Nullable HostBuffer> owed = new AtomicReference<>();
 
-    private IdleShrink idleShrink = IdleShrink.NONE;
+    private IdleShrink idleShrink = new IdleShrink(0);
     private volatile boolean isClosed;
 
     ArrowMemory(
@@ -71,12 +72,13 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
         this.budgets = budgets;
         this.sites = sites;
         liveBytes = memory.isCounted() ? null : new AtomicLong();
+        AllocatorEvents.prepare();
         hasCounts = budgets != null || sites != null || liveBytes != null;
     }
 
     /** Returns idle memory at intervals, until the close; an interval of 0 seconds never does. */
     void shrinkEvery(long seconds) {
-        idleShrink = IdleShrink.start(this, seconds);
+        idleShrink = new IdleShrink(seconds);
     }
 
     /**
@@ -103,9 +105,10 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
             StackReserve.touchShallow(); // otherwise nothing is changed before the allocator's own first change
         }
         requireOpen();
-        final Budget budget = budgets == null ? null : charged(budgets.apply(accountingAllocator), size);
+        final Budget budget = budgets == null ? null : charged(accountingAllocator, size, budgets);
         AllocationSites.Site site = null;
         boolean isCreated = false;
+        final allocator.spi.OutOfMemoryException failure;
         count(size);
         try {
             site = sites == null ? null : sites.site(size);
@@ -115,12 +118,18 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
             }
             buffer.address = allocate(size); // a store, which cannot fail
             isCreated = true;
+            if (AllocatorEvents.recordsAllocations()) {
+                AllocatorEvents.allocated(buffer.owner(), allocator.info(), buffer.address, size, 0, false);
+            }
             return buffer;
+        } catch (allocator.spi.OutOfMemoryException e) {
+            failure = e;
         } finally {
             if (!isCreated) {
                 settle(size, budget, site);
             }
         }
+        throw outOfMemory(accountingAllocator, size, failure);
     }
 
     private void requireOpen() {
@@ -144,24 +153,31 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
                 reclaim();
                 return allocator.alloc(size);
             } catch (allocator.spi.OutOfMemoryException again) {
-                throw outOfMemory(size, again);
+                throw again;
             } catch (RuntimeException failure) {
                 e.addSuppressed(failure);
-                throw outOfMemory(size, e);
+                throw e;
             }
         }
     }
 
-    private Budget charged(Budget budget, long size) {
+    private Budget charged(
+            BufferAllocator accountingAllocator, long size, Function<BufferAllocator, Budget> ofAllocators) {
+        final Budget budget = ofAllocators.apply(accountingAllocator);
         final Budget.Status rejection = budget.charge(size);
         if (rejection != null) {
-            throw outOfMemory(size, budget.outOfMemory(rejection, allocator.info(), size, ""));
+            throw outOfMemory(accountingAllocator, size, budget.outOfMemory(rejection, allocator.info(), size, ""));
         }
         return budget;
     }
 
-    private static OutOfMemoryException outOfMemory(long size, allocator.spi.OutOfMemoryException cause) {
-        return new OutOfMemoryException("Unable to allocate buffer of size " + size + ": " + cause.getMessage(), cause);
+    private OutOfMemoryException outOfMemory(
+            BufferAllocator accountingAllocator, long size, allocator.spi.OutOfMemoryException cause) {
+        AllocatorEvents.failed(accountingAllocator.getName(), size, cause, "");
+        final String holders =
+                budgets instanceof ChildBudgets children ? children.holders(accountingAllocator, size) : "";
+        return new OutOfMemoryException(
+                "Unable to allocate buffer of size " + size + ": " + cause.getMessage() + holders, cause);
     }
 
     /**
@@ -172,6 +188,9 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
         boolean isFreed = false;
         try {
             StackReserve.touchShallow();
+            if (AllocatorEvents.recordsFrees()) {
+                AllocatorEvents.freeing(buffer.owner(), allocator.info(), buffer.memoryAddress());
+            }
             allocator.free(buffer.memoryAddress());
             isFreed = true;
         } catch (DeviceException | InvalidFreeException e) {
@@ -180,6 +199,7 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
         } finally {
             if (isFreed) {
                 settle(buffer.getSize(), buffer.budget(), buffer.site());
+                idleShrink.freed(this);
             } else {
                 owe(buffer);
             }

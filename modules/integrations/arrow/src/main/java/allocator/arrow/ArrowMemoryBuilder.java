@@ -77,9 +77,9 @@ public final class ArrowMemoryBuilder {
 
     /**
      * Charges the buffers of each Arrow allocator to a child of a budget: one of its name, below the child of its
-     * parent allocator; the child of a root allocator is below the budget itself. A failed request then lists what each
-     * holds. The children have no limits of their own, as Arrow enforces those of its allocators. A buffer that is
-     * transferred stays charged to the allocator that allocated it.
+     * parent allocator; the child of a root allocator is below the budget itself. The message of a failed request then
+     * names the three that hold most, and a WARNING lists all. The children have no limits of their own, as Arrow
+     * enforces those of its allocators. A buffer that is transferred stays charged to the allocator that allocated it.
      *
      * @param budget the budget above all of them
      * @return this builder

@@ -9,6 +9,10 @@ import org.jspecify.annotations.Nullable;
 final class HostBuffer extends AllocationManager {
     private final ArrowMemory memory;
     private final long byteSize;
+
+    /** The Arrow allocator's name: the owner in events. */
+    private final String owner;
+
     private final @Nullable Budget budget;
     private final AllocationSites.@Nullable Site site;
 
@@ -27,8 +31,13 @@ final class HostBuffer extends AllocationManager {
         super(accountingAllocator);
         this.memory = memory;
         this.byteSize = byteSize;
+        owner = accountingAllocator.getName();
         this.budget = budget;
         this.site = site;
+    }
+
+    String owner() {
+        return owner;
     }
 
     @Nullable

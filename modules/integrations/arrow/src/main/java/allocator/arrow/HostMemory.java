@@ -49,14 +49,25 @@ final class HostMemory {
      * @throws IllegalStateException if the provider has no native access
      */
     static HostMemory ofProvider(String name, AllocatorOptions options) {
+        final ClassLoader loader = loader();
+        if (ServiceLoader.load(EpFactory.class, loader).stream().findFirst().isEmpty()) {
+            throw new IllegalArgumentException("no provider is called " + name + "; the class loader " + loader
+                    + " has none; add java-allocator-cpu-reference, or a provider of this name");
+        }
         final NamedAllocator opened = NamedAllocator.open(
-                ServiceLoader.load(EpFactory.class, HostMemory.class.getClassLoader()),
-                name,
-                HostMemory::suitable,
-                options,
-                DEFAULTS,
-                ORIGIN);
+                ServiceLoader.load(EpFactory.class, loader), name, HostMemory::suitable, options, DEFAULTS, ORIGIN);
         return new HostMemory(opened.allocator(), opened);
+    }
+
+    /** Returns the application's class loader if this class is in one above it, otherwise that of this class. */
+    private static ClassLoader loader() {
+        final ClassLoader own = HostMemory.class.getClassLoader();
+        final ClassLoader context = Thread.currentThread().getContextClassLoader();
+        ClassLoader above = context;
+        while (above != null && !above.equals(own)) {
+            above = above.getParent();
+        }
+        return above == null ? own : context;
     }
 
     private static MemoryInfo suitable(EpFactory provider) {

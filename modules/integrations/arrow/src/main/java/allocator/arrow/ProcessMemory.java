@@ -19,7 +19,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * The memory of all root allocators of the process that choose no other one: what the drop-in jar gives to Arrow. It is
  * opened by the first buffer, with the settings of the system properties {@code java.allocator.arrow.*} at that moment,
- * and stays open until the process ends.
+ * and stays open until {@link #close}.
+ *
+ * <p>An application that ends before its process, and closes its buffers, leaves nothing: idle memory goes back at the
+ * next interval of {@code shrink_seconds}, with which the thread ends, and its class loader can be collected. With an
+ * interval of 0, with {@code track_leaks}, or where the provider keeps idle memory, it is to call {@link #close}.
  *
  * <p>If it cannot be opened, each allocation throws an {@link IllegalStateException} that says why; the next one tries
  * again.
@@ -34,8 +38,11 @@ public final class ProcessMemory {
     private static final Object LOCK = new Object();
     private static final AllocationManager.Factory FACTORY = new Lazily();
 
-    /** Opened under the lock. */
+    /** Opened and closed under the lock. */
     private static volatile @Nullable ArrowMemory memory;
+
+    /** Reports leaks; guarded by the lock. */
+    private static @Nullable Thread hook;
 
     private ProcessMemory() {}
 
@@ -65,9 +72,9 @@ public final class ProcessMemory {
     }
 
     /**
-     * Returns the memory, for statistics, for a shrink, and for what leaks. It is not to be closed.
+     * Returns the memory, for statistics, for a shrink, and for what leaks. Close it by {@link #close} only.
      *
-     * @return the memory, the same on every call
+     * @return the memory, the same on every call until it is closed
      * @throws IllegalStateException if it cannot be opened: a setting is wrong, the provider is not found, Arrow is too
      *     old, native access is missing, or several jars have Arrow's default allocation manager
      */
@@ -76,10 +83,39 @@ public final class ProcessMemory {
         synchronized (LOCK) {
             ArrowMemory open = memory;
             if (open == null) {
-                open = new Opening(System.getProperties()).open();
+                final Opening opening = new Opening(System.getProperties());
+                open = opening.open();
+                hook = opening.hook;
                 memory = open;
             }
             return open;
+        }
+    }
+
+    /**
+     * Returns all memory to the system, when an application ends that is not the whole process. The next buffer opens
+     * it again. Does nothing if it is not open. No allocation may be under way.
+     *
+     * @throws IllegalStateException if buffers are live; the memory stays open
+     * @throws allocator.spi.DeviceException if the system does not take the memory back; another call tries again
+     */
+    public static void close() {
+        synchronized (LOCK) {
+            final ArrowMemory open = memory;
+            if (open == null) {
+                return;
+            }
+            open.close();
+            memory = null;
+            final Thread registered = hook;
+            hook = null;
+            if (registered != null) {
+                try {
+                    Runtime.getRuntime().removeShutdownHook(registered);
+                } catch (IllegalStateException e) {
+                    // The process is ending already.
+                }
+            }
         }
     }
 
@@ -93,6 +129,7 @@ public final class ProcessMemory {
 
         private final Properties properties;
         private @Nullable ArrowMemory opened;
+        private @Nullable Thread hook;
         private @Nullable Throwable failure;
 
         Opening(Properties properties) {
@@ -123,8 +160,9 @@ public final class ProcessMemory {
                 boolean isUsable = false;
                 try {
                     memory.allocator().free(memory.allocator().alloc(1));
+                    memory.shrink(); // its classes too: an application's class loader may be closed before the next one
                     if (settings.isTrackingLeaks()) {
-                        reportLeaksAtTheEnd(memory);
+                        hook = reportLeaksAtTheEnd(memory);
                     }
                     isUsable = true;
                 } finally {
@@ -139,12 +177,14 @@ public final class ProcessMemory {
         }
     }
 
-    private static void reportLeaksAtTheEnd(ArrowMemory opened) {
+    private static Thread reportLeaksAtTheEnd(ArrowMemory opened) {
+        final Thread hook = new Thread(() -> reportLeaks(opened), "allocator-arrow-leaks");
         try {
-            Runtime.getRuntime().addShutdownHook(new Thread(() -> reportLeaks(opened), "allocator-arrow-leaks"));
+            Runtime.getRuntime().addShutdownHook(hook);
         } catch (IllegalStateException e) {
             // The process is ending already: what is live now is not reported.
         }
+        return hook;
     }
 
     /** Prints to the standard error stream, since logging may have ended by then. */

@@ -91,6 +91,8 @@ class LimitsTest {
                     .contains("request of 512 bytes to server/ROOT")
                     .contains("server: 768 of 1024 bytes charged")
                     .contains("ROOT/scan: 256", "ROOT/scan/join: 512");
+            assertThat(failure)
+                    .hasMessageEndingWith("; held, the most first: ROOT/scan/join 512 bytes, ROOT/scan 256 bytes");
             final OutOfMemoryException below =
                     catchThrowableOfType(OutOfMemoryException.class, () -> join.buffer(1024));
             assertThat(((allocator.spi.OutOfMemoryException) below.getCause()).dump())

@@ -9,14 +9,17 @@ import allocator.spi.AllocatorStats;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.binder.BaseUnits;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.ToDoubleFunction;
 
 /**
@@ -34,7 +37,8 @@ import java.util.function.ToDoubleFunction;
  * <p>Each has the tags {@code jvm.memory.type}, the kind of the device such as {@code gpu}, and
  * {@code jvm.memory.pool.name}: provider, memory and user, such as {@code cuda-arena Cuda (gpu:0) bert}, with a number
  * if the registry has another one of that name, also one of another environment or binder. An instance with several
- * users has the name of its first.
+ * users has the name of its first. Where the registry's filters make one meter of several, it shows their sum until the
+ * last is released.
  *
  * <p>Prometheus wants the same tags of all meters of one name. Micrometer's own {@code JvmMemoryMetrics} has these with
  * its convention for OpenTelemetry; beside its older convention use another {@linkplain #AllocatorMetrics(Environment,
@@ -47,6 +51,10 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
     public static final String OPEN_TELEMETRY = "jvm.memory";
 
     private static final String POOL_NAME = "jvm.memory.pool.name";
+
+    /** What the meters of this module show in each registry, of all binders: a registry may have one for several. */
+    private static final Map<MeterRegistry, Map<Meter, Pools>> SHOWN =
+            Collections.synchronizedMap(new IdentityHashMap<>());
 
     private final Environment environment;
     private final String prefix;
@@ -108,10 +116,23 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
         ended.forEach(Observation::close);
     }
 
+    /** The allocators whose sum a meter shows: one, unless the registry has one meter for several names. */
+    private record Pools(List<ObservedAllocator> allocators, ToDoubleFunction<AllocatorStats> figure) {
+        Pools(ToDoubleFunction<AllocatorStats> figure) {
+            this(new CopyOnWriteArrayList<>(), figure);
+        }
+
+        double sum() {
+            return allocators.stream()
+                    .mapToDouble(allocator -> figure.applyAsDouble(allocator.stats()))
+                    .sum();
+        }
+    }
+
     /** The meters in one registry. The environment makes one call at a time. */
     private final class Meters implements AllocatorListener {
         private final MeterRegistry registry;
-        private final Map<ObservedAllocator, List<Meter>> registered = new HashMap<>();
+        private final Map<ObservedAllocator, List<Gauge>> registered = new HashMap<>();
 
         Meters(MeterRegistry registry) {
             this.registry = registry;
@@ -120,56 +141,89 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
         @Override
         public void added(ObservedAllocator allocator) {
             synchronized (registry) { // other environments have their pools in it as well
-                register(allocator);
+                register(allocator, SHOWN.computeIfAbsent(registry, _ -> new HashMap<>()));
             }
         }
 
-        private void register(ObservedAllocator allocator) {
-            final List<Meter> meters = new ArrayList<>();
-            registered.put(allocator, meters);
-            final Tags tags =
-                    Tags.of("jvm.memory.type", allocator.memory().deviceType().id(), POOL_NAME, poolName(allocator));
-            meters.add(gauge("used", "Bytes of live blocks", tags, allocator, AllocatorStats::bytesInUse));
-            meters.add(gauge("committed", "Bytes taken from the device", tags, allocator, AllocatorStats::bytesHeld));
+        private void register(ObservedAllocator allocator, Map<Meter, Pools> shown) {
+            final Set<Meter> taken = new HashSet<>(registry.getMeters());
+            final List<Gauge> gauges = new ArrayList<>();
+            registered.put(allocator, gauges);
+            final Pools used = new Pools(AllocatorStats::bytesInUse);
+            final String name = poolName(allocator);
+            final Gauge first = gauge("used", "Bytes of live blocks", allocator, name, used);
+            Gauge gauge = first;
+            String unique = name;
+            // A registry returns the meter that it has; if it ignores the tag, that is the same one for each name.
+            for (int i = 2; taken.contains(gauge); i++) {
+                unique = name + " (" + i + ")";
+                gauge = gauge("used", "Bytes of live blocks", allocator, unique, used);
+                if (gauge.equals(first)) {
+                    break;
+                }
+            }
+            add(allocator, gauge, used, shown, taken, gauges);
+            final Pools held = new Pools(AllocatorStats::bytesHeld);
+            gauge = gauge("committed", "Bytes taken from the device", allocator, unique, held);
+            add(allocator, gauge, held, shown, taken, gauges);
             if (allocator.stats().limit() != AllocatorStats.UNLIMITED) {
-                meters.add(gauge("limit", "The most bytes that are taken", tags, allocator, AllocatorStats::limit));
+                final Pools limit = new Pools(AllocatorStats::limit);
+                gauge = gauge("limit", "The most bytes that are taken", allocator, unique, limit);
+                add(allocator, gauge, limit, shown, taken, gauges);
+            }
+        }
+
+        /** Adds an allocator to what a meter shows, unless the meter is of other code. */
+        private void add(
+                ObservedAllocator allocator,
+                Gauge gauge,
+                Pools pools,
+                Map<Meter, Pools> shown,
+                Set<Meter> taken,
+                List<Gauge> gauges) {
+            if (!taken.contains(gauge)) {
+                shown.put(gauge, pools);
+            }
+            final Pools ours = shown.get(gauge);
+            if (ours != null) {
+                ours.allocators().add(allocator);
+                gauges.add(gauge);
             }
         }
 
         private Gauge gauge(
-                String name,
-                String description,
-                Tags tags,
-                ObservedAllocator allocator,
-                ToDoubleFunction<AllocatorStats> figure) {
-            return Gauge.builder(prefix + "." + name, allocator, from -> figure.applyAsDouble(from.stats()))
+                String name, String description, ObservedAllocator allocator, String poolName, Pools pools) {
+            return Gauge.builder(prefix + "." + name, pools, Pools::sum)
                     .description(description)
                     .baseUnit(BaseUnits.BYTES)
-                    .tags(tags)
+                    .tag("jvm.memory.type", allocator.memory().deviceType().id())
+                    .tag(POOL_NAME, poolName)
                     .register(registry);
         }
 
-        /** Returns a name that no other pool of the registry has. */
-        private String poolName(ObservedAllocator allocator) {
+        private static String poolName(ObservedAllocator allocator) {
             final String user =
                     allocator.users().stream().findFirst().map(User::owner).orElse("");
-            final String name = (allocator.provider() + " " + allocator.memory() + " " + user).strip();
-            String unique = name;
-            for (int i = 2; isTaken(unique); i++) {
-                unique = name + " (" + i + ")";
-            }
-            return unique;
-        }
-
-        private boolean isTaken(String poolName) {
-            return registry.find(prefix + ".used").tag(POOL_NAME, poolName).meter() != null;
+            return (allocator.provider() + " " + allocator.memory() + " " + user).strip();
         }
 
         @Override
         public void removed(ObservedAllocator allocator) {
-            final List<Meter> gone = registered.remove(allocator);
-            if (gone != null) {
-                gone.forEach(registry::remove);
+            synchronized (registry) {
+                final Map<Meter, Pools> shown = SHOWN.getOrDefault(registry, Map.of());
+                for (final Gauge gauge : registered.getOrDefault(allocator, List.of())) {
+                    final Pools pools = shown.get(gauge);
+                    if (pools != null
+                            && pools.allocators().remove(allocator)
+                            && pools.allocators().isEmpty()) {
+                        shown.remove(gauge);
+                        registry.remove(gauge);
+                    }
+                }
+                registered.remove(allocator);
+                if (shown.isEmpty()) {
+                    SHOWN.remove(registry);
+                }
             }
         }
     }

@@ -8,7 +8,10 @@ import allocator.runtime.Environment;
 import allocator.runtime.ManagedAllocator;
 import allocator.runtime.Session;
 import allocator.runtime.SessionOptions;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
+import io.micrometer.core.instrument.config.MeterFilter;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import org.junit.jupiter.api.AfterEach;
@@ -121,6 +124,55 @@ class AllocatorMetricsTest {
         second.close();
         assertThat(registry.getMeters()).hasSize(meters);
         first.close();
+    }
+
+    @Test
+    void sessionsWhoseTagsAreIgnoredShareAMeterThatShowsTheirSumUntilTheLastIsClosed() {
+        registry.config().meterFilter(MeterFilter.ignoreTags("jvm.memory.pool.name"));
+        try (AllocatorMetrics metrics = new AllocatorMetrics(environment)) {
+            metrics.bindTo(registry);
+            try (Session first = open("same", MIB)) {
+                try (Session second = open("same", MIB)) {
+                    assertThat(registry.get("jvm.memory.limit").gauge().value()).isEqualTo(2.0 * MIB);
+                    assertThat(first.isClosed() || second.isClosed()).isFalse();
+                }
+                assertThat(registry.get("jvm.memory.limit").gauge().value()).isEqualTo(1.0 * MIB);
+            }
+            assertThat(registry.find("jvm.memory.limit").gauge()).isNull();
+        }
+    }
+
+    @Test
+    void sessionsOfANameHaveMetersOfTheirOwnWhereAFilterRenamesThem() {
+        registry.config().meterFilter(new MeterFilter() {
+            @Override
+            public Meter.Id map(Meter.Id id) {
+                return id.withName("app." + id.getName());
+            }
+        });
+        try (AllocatorMetrics metrics = new AllocatorMetrics(environment)) {
+            metrics.bindTo(registry);
+            try (Session first = open("same", MIB);
+                    Session second = open("same", 2 * MIB)) {
+                assertThat(registry.scrape())
+                        .contains("app_jvm_memory_limit_bytes" + labels("cpu-reference Cpu (cpu:0) same") + "1048576.0")
+                        .contains("app_jvm_memory_limit_bytes" + labels("cpu-reference Cpu (cpu:0) same (2)")
+                                + "2097152.0");
+                assertThat(first.isClosed() || second.isClosed()).isFalse();
+            }
+        }
+    }
+
+    @Test
+    void aMeterOfOtherCodeIsLeftAlone() {
+        registry.config().meterFilter(MeterFilter.ignoreTags("jvm.memory.pool.name", "jvm.memory.type"));
+        final Gauge other =
+                Gauge.builder("jvm.memory.used", () -> 7).baseUnit("bytes").register(registry);
+        try (AllocatorMetrics metrics = new AllocatorMetrics(environment)) {
+            metrics.bindTo(registry);
+        }
+        assertThat(registry.getMeters()).containsExactly(other);
+        registry.clear();
     }
 
     @Test

@@ -211,11 +211,11 @@ public final class AllocatorSession implements AutoCloseable {
             // ONNX Runtime does not check that, and frees what the run uses.
             throw new IllegalStateException("the session " + name() + " runs; close it after its runs");
         }
-        AllocatorEvents.sessionClosed(name(), this::liveBlocks);
         try {
             memory.closeStreams();
         } finally {
             session.close();
+            AllocatorEvents.sessionClosed(name(), this::liveBlocks); // without what ONNX Runtime has just freed
             memory.reportHeld();
         }
     }

@@ -496,8 +496,8 @@ final class ExportedAllocator {
         }
         final int live = liveBlocks();
         if (live > 0) {
-            return "ONNX Runtime holds " + live + " blocks, " + budget.used() + " bytes, of " + session
-                    + "; close its results and tensors";
+            return "ONNX Runtime holds " + live + (live == 1 ? " block, " : " blocks, ") + budget.used() + " bytes, of "
+                    + session + "; close its results and tensors";
         }
         return null;
     }
@@ -523,9 +523,10 @@ final class ExportedAllocator {
             }
             final Throwable failure = freeOwed();
             if (failure != null) {
+                final long left = owed.count();
                 throw new IllegalStateException(
-                        "the allocator of " + session + " did not take back " + owed.count()
-                                + " blocks; another close tries again",
+                        "the allocator of " + session + " did not take back " + left
+                                + (left == 1 ? " block" : " blocks") + "; another close tries again",
                         failure);
             }
             ExportedStruct.retire(struct);

@@ -160,7 +160,7 @@ class ExportedStructTest {
         final long block = alloc(1000);
         assertTrue(String.valueOf(assertThrows(IllegalStateException.class, allocator::close)
                         .getMessage())
-                .contains("holds 1 blocks, 1000 bytes, of the test"));
+                .contains("holds 1 block, 1000 bytes, of the test"));
         free(block);
         allocator.setRegistered(true);
         assertTrue(String.valueOf(assertThrows(IllegalStateException.class, allocator::close)

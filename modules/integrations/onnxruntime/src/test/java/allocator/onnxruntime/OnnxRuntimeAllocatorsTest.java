@@ -15,6 +15,7 @@ import allocator.onnxruntime.support.IdentityModel;
 import allocator.spi.AllocatorType;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryInfo;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -23,8 +24,11 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -91,6 +95,27 @@ class OnnxRuntimeAllocatorsTest {
 
     @Nested
     class Use {
+        @Test
+        void aRecordingCountsTheBlocksOfASessionAfterOnnxRuntimeHasFreedThem(@TempDir Path folder) throws Exception {
+            final Path file = folder.resolve("sessions.jfr");
+            try (OnnxRuntimeAllocators memory = Sessions.install(heap);
+                    Recording recording = new Recording()) {
+                recording.enable("allocator.SessionClose");
+                recording.start();
+                final AllocatorSession session = Sessions.open(memory);
+                assertTrue(session.liveBlocks() > 0);
+                session.close();
+                recording.stop();
+                recording.dump(file);
+            }
+            assertEquals(
+                    List.of(0L),
+                    RecordingFile.readAllEvents(file).stream()
+                            .filter(event -> event.getEventType().getName().equals("allocator.SessionClose"))
+                            .map(event -> event.getLong("liveBlocks"))
+                            .toList());
+        }
+
         @Test
         void sessionsOfTheEnvironmentUseTheAllocatorIfTheyRequestIt() throws OrtException {
             try (OnnxRuntimeAllocators memory = Sessions.install(heap)) {

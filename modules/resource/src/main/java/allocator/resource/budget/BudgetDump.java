@@ -10,8 +10,8 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 
-/** Says who holds what when a budget rejects a request. */
-final class BudgetDump {
+/** Lists who holds what of a budget. */
+public final class BudgetDump {
     /** The most children that are read under the lock. */
     private static final int MOST_READ = 1024;
 
@@ -31,6 +31,26 @@ final class BudgetDump {
     private static String bytes(long number) {
         final String exact = String.format(Locale.ROOT, "%,d bytes", number);
         return number < 1 << 20 ? exact : String.format(Locale.ROOT, "%.1f MiB (%s)", number / 0x1p20, exact);
+    }
+
+    /**
+     * Returns the children of a budget to which bytes are charged.
+     *
+     * @param budget the budget
+     * @return their numbers at one moment, those with the largest charges first; at most {@value #MOST_READ}
+     */
+    public static List<Status> holders(Budget budget) {
+        final List<Status> holders = new ArrayList<>();
+        budget.lock().lock();
+        try {
+            addHolders(budget, holders);
+            budget.lock().unlock();
+        } catch (Throwable e) {
+            budget.lock().held = 0;
+            throw e;
+        }
+        holders.sort(Comparator.comparingLong(Status::charge).reversed());
+        return holders;
     }
 
     /** Returns the exception for a rejected request, with the dump and a report. */

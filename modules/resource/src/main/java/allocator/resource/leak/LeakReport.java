@@ -71,7 +71,7 @@ public record LeakReport(List<Site> sites, int samplingInterval) {
     @Override
     public String toString() {
         final StringBuilder text = new StringBuilder();
-        text.append(bytes()).append(" bytes in ").append(blocks()).append(" blocks not deallocated");
+        text.append(bytes()).append(" bytes in ").append(count(blocks())).append(" not deallocated");
         if (samplingInterval > 1) {
             text.append(" among one in ").append(samplingInterval).append(" allocations");
         }
@@ -79,10 +79,14 @@ public record LeakReport(List<Site> sites, int samplingInterval) {
             text.append("\n  ")
                     .append(site.bytes)
                     .append(" bytes in ")
-                    .append(site.blocks)
-                    .append(" blocks from");
+                    .append(count(site.blocks))
+                    .append(" from");
             site.frames.forEach(frame -> text.append("\n    at ").append(frame));
         }
         return text.toString();
+    }
+
+    private static String count(long blocks) {
+        return blocks + (blocks == 1 ? " block" : " blocks");
     }
 }

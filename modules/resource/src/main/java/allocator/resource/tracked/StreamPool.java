@@ -127,7 +127,7 @@ public final class StreamPool implements AutoCloseable {
     public synchronized void close() {
         StackReserve.touch();
         if (!acquired.isEmpty()) {
-            throw new IllegalStateException(acquired.size() + " streams are acquired; release them first");
+            throw new IllegalStateException("streams are acquired: " + acquired.size() + "; release them first");
         }
         isClosed = true;
         Pooled rest = idle;

@@ -212,7 +212,7 @@ class LeakTrackingResourceTest {
             }
             assertThat(messages).hasSize(1);
             assertThat(messages.getFirst())
-                    .startsWith("WARNING LeakTracking(addresses): 100 bytes in 1 blocks not deallocated")
+                    .startsWith("WARNING LeakTracking(addresses): 100 bytes in 1 block not deallocated")
                     .contains("closeLogsWhatIsOutstandingWithItsSite");
         }
     }

@@ -197,12 +197,19 @@ public final class Recording {
         liveAtEnd().forEach(state -> moments.add(new Timeline.Moment("end, " + state.memory(), last, state)));
         final String subtitle = String.format(
                 Locale.ROOT,
-                "Recording: %,d allocations, %,d frees, %,d failed requests",
+                "Recording: %,d allocation%s, %,d free%s, %,d failed request%s",
                 allocations,
+                plural(allocations),
                 frees(),
-                failures.size());
+                plural(frees()),
+                failures.size(),
+                plural(failures.size()));
         return new Timeline(
                 subtitle, failures.isEmpty() ? null : failures.getLast().asSnapshot(), profile(), moments);
+    }
+
+    private static String plural(long count) {
+        return count == 1 ? "" : "s";
     }
 
     /**

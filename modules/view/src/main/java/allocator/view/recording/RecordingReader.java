@@ -35,6 +35,10 @@ final class RecordingReader {
             "allocator.arena.",
             "allocator.resource.",
             "allocator.onnxruntime.",
+            "allocator.arrow.",
+            "ai.onnxruntime.",
+            "org.apache.arrow.",
+            "jdk.proxy",
             "java.lang.foreign.",
             "java.lang.invoke.",
             "jdk.internal.");
@@ -203,9 +207,14 @@ final class RecordingReader {
                         .map(frame -> texts.computeIfAbsent(frame, same -> same));
     }
 
+    /** Describes a frame as a stack trace does; the file is not recorded, so it is taken from the outermost class. */
     private static String describe(RecordedFrame frame) {
-        return frame.getMethod().getType().getName() + "." + frame.getMethod().getName()
-                + (frame.getLineNumber() < 0 ? "" : ":" + frame.getLineNumber());
+        final String type = frame.getMethod().getType().getName();
+        final int nested = type.indexOf('$');
+        final String outermost = nested < 0 ? type : type.substring(0, nested);
+        final String file = outermost.substring(outermost.lastIndexOf('.') + 1) + ".java";
+        return type + "." + frame.getMethod().getName()
+                + (frame.getLineNumber() < 0 ? "" : "(" + file + ":" + frame.getLineNumber() + ")");
     }
 
     private static long nanos(Instant at) {

@@ -2,6 +2,7 @@
 
 const data = JSON.parse(document.getElementById('data').textContent);
 const page = document.getElementById('page');
+const isRecording = data.kind === 'recording'; // which knows nothing of padding and of what is free
 page.replaceChildren();
 
 function table(head, rows, caption) {
@@ -41,7 +42,7 @@ function leaks(found) {
     return el('tr', {}, el('td', { class: 'site' }, frame), el('td', { class: 'name' }, owner), el('td', { class: 'line' }, memory),
       el('td', { class: 'number' }, age(oldest)), el('td', { class: 'number' }, count(blocks)), el('td', { class: 'number' }, bytes(size)), el('td', { class: 'barcell' }, bar));
   };
-  const head = [['call site'], ['session'], ['memory'], ['oldest', 'number'], ['blocks', 'number'], ['bytes', 'number'], ['']];
+  const head = [['call site'], ['session'], ['memory'], ['oldest', 'number'], ['blocks', 'number'], ['requested', 'number'], ['']];
   section.append(table(head, found.sites.slice(0, 20).map(row), 'Live blocks by call site'));
   if (found.sites.length > 20) {
     section.append(el('details', {}, el('summary', {}, 'More call sites'), table(head, found.sites.slice(20).map(row), 'Further live blocks by call site')));
@@ -90,10 +91,10 @@ function policies() {
     return el('tr', {},
       el('td', { class: 'name' }, s.name), el('td', { class: 'number' }, bytes(s.peakHeld)),
       el('td', { class: 'number' }, s.peakRequested > 0 ? (s.peakHeld / s.peakRequested).toFixed(2) + ' ×' : '–'), el('td', { class: 'barcell' }, bar),
-      el('td', { class: 'number' }, bytes(s.peakInUse)), el('td', { class: 'number' }, bytes(s.peakRequested)), el('td', { class: 'number' }, count(s.failures)));
+      isRecording ? null : el('td', { class: 'number' }, bytes(s.peakInUse)), el('td', { class: 'number' }, bytes(s.peakRequested)), el('td', { class: 'number' }, count(s.failures)));
   });
-  return el('section', { 'aria-labelledby': 'policies' }, el('div', { class: 'head' }, el('h2', { id: 'policies' }, 'Policies')),
-    table([['policy'], ['held, peak', 'number'], ['held / requested', 'number'], [''], ['in use, peak', 'number'], ['requested, peak', 'number'], ['failed', 'number']], rows, 'Peaks of each policy'));
+  return el('section', { 'aria-labelledby': 'policies' }, el('div', { class: 'head' }, el('h2', { id: 'policies' }, isRecording ? 'Peaks' : 'Policies')),
+    table([[isRecording ? '' : 'policy'], ['held, peak', 'number'], ['held / requested', 'number'], [''], ...(isRecording ? [] : [['in use, peak', 'number']]), ['requested, peak', 'number'], ['failed', 'number']], rows, 'Peaks of each policy'));
 }
 
 function timelines(pickMoment) {
@@ -107,7 +108,7 @@ function timelines(pickMoment) {
   const series = () => data.series[Number(chosen.value)];
   const describe = i => {
     const s = series();
-    out.textContent = 'Event ' + count(s.event[i]) + ': requested ' + exact(s.requested[i]) + ', in use ' + bytes(s.inUse[i]) + ', held ' + bytes(s.held[i])
+    out.textContent = 'Event ' + count(s.event[i]) + ': requested ' + exact(s.requested[i]) + (isRecording ? '' : ', in use ' + bytes(s.inUse[i])) + ', held ' + bytes(s.held[i])
       + (s.requested[i] > 0 ? ', ' + (s.held[i] / s.requested[i]).toFixed(2) + ' × requested' : '');
     piecesOut.textContent = s.listed ? 'Free ' + bytes(s.free[i]) + ', largest free chunk ' + bytes(s.largest[i])
       + (s.free[i] > 0 ? ', ' + Math.round(100 - 100 * s.largest[i] / s.free[i]) + ' % of it in smaller pieces' : '') : '';
@@ -123,28 +124,28 @@ function timelines(pickMoment) {
     chart.show(s.event, [
       { colour: () => colour('requested'), values: s.requested, fill: true },
       ...others,
-      { colour: () => colour('inuse'), values: s.inUse, width: 1.5 },
+      ...(isRecording ? [] : [{ colour: () => colour('inuse'), values: s.inUse, width: 1.5 }]),
       { colour: () => colour('held'), values: s.held, width: 2, step: true }]);
     low.show(s.event, [
       { colour: () => colour('free'), values: s.free, fill: true },
       { colour: () => colour('largest'), values: s.largest, width: 1.5 }]);
     const peak = s.requested.indexOf(Math.max(...s.requested));
-    canvas.setAttribute('aria-label', 'Bytes requested, in use and held over ' + count(data.events) + ' events with ' + s.name + '. Peak at event ' + count(s.event[peak] || 0)
+    canvas.setAttribute('aria-label', 'Bytes requested, ' + (isRecording ? '' : 'in use ') + 'and held over ' + count(data.events) + ' events with ' + s.name + '. Peak at event ' + count(s.event[peak] || 0)
       + ': requested ' + bytes(s.peakRequested) + ', held ' + bytes(s.peakHeld) + '.');
     pieces.setAttribute('aria-label', 'Free bytes and the largest free chunk over the events with ' + s.name + '.');
-    keys.replaceChildren(legend([['held', 'held, ' + s.name, true], ['inuse', 'in use, padding included', true], ['requested', 'requested'],
+    keys.replaceChildren(legend([['held', 'held, ' + s.name, true], ...(isRecording ? [] : [['inuse', 'in use, padding included', true]]), ['requested', 'requested'],
       ...data.series.map((o, i) => ['s' + i % 8, 'held, ' + o.name, true]).filter((_, i) => i !== mine)]));
   };
   chosen.addEventListener('change', () => { update(); if (view.cursor >= 0) describe(chart.nearest(view.cursor)); });
   const button = (text, label, act) => el('button', { type: 'button', 'aria-label': label, onclick: act }, text);
   const section = el('section', { 'aria-labelledby': 'time' },
-    el('div', { class: 'head' }, el('h2', { id: 'time' }, 'Memory over the trace'),
-      el('div', { class: 'tools' }, el('label', {}, 'policy', chosen),
+    el('div', { class: 'head' }, el('h2', { id: 'time' }, 'Memory over the ' + data.kind),
+      el('div', { class: 'tools' }, isRecording ? null : el('label', {}, 'policy', chosen),
         button('+', 'zoom in', () => view.zoom(0.5)), button('−', 'zoom out', () => view.zoom(2)),
         button('‹', 'earlier', () => view.pan(-0.5)), button('›', 'later', () => view.pan(0.5)), button('All', 'show all events', () => view.set(0, view.events)))),
     canvas, keys, out,
     el('p', { class: 'soft', id: 'timelineHelp' }, 'Drag to zoom, double-click for all, click for the map of the nearest moment. Keys: arrows, +, −, 0, Enter.'),
-    el('h3', {}, 'Fragmentation'), pieces, legend([['free', 'free, waiting and cached'], ['largest', 'largest free chunk', true]]), piecesOut);
+    ...(isRecording ? [] : [el('h3', {}, 'Fragmentation'), pieces, legend([['free', 'free, waiting and cached'], ['largest', 'largest free chunk', true]]), piecesOut]));
   update();
   window.allocatorView = view;
   return { section, setMark: (mine, event) => { chosen.value = String(mine); view.mark = event; update(); }, draw: () => view.changed() };
@@ -182,7 +183,7 @@ function maps() {
     }
     const isEmpty = counts.every((n, s) => n === 0 || s === UNMAPPED);
     note.textContent = m.missing ? 'No map: ' + m.missing + '. In use ' + bytes(m.inUse) + ', held ' + bytes(m.held) + '.'
-      : isEmpty ? 'This allocator holds no memory.'
+      : isEmpty ? (isRecording ? 'No block is live.' : 'This allocator holds no memory.')
       : m.small > 0 ? 'Neighbours below ' + bytes(m.small) + ' are drawn as one, as there are very many chunks.' : '';
     for (const part of [scroll, help]) part.classList.toggle('hidden', isEmpty);
     if (isEmpty) out.textContent = ' ';
@@ -210,11 +211,11 @@ function maps() {
   by.addEventListener('change', () => showKeys());
   const button = (text, label, step) => el('button', { type: 'button', 'aria-label': label, onclick: () => { map.zoom(step); scaleText(); } }, text);
   const section = el('section', { 'aria-labelledby': 'mapTitle' },
-    el('div', { class: 'head' }, el('h2', { id: 'mapTitle' }, 'Map of regions'),
-      el('div', { class: 'tools' }, el('label', {}, data.kind === 'trace' ? 'moment' : 'allocator', choose), el('label', {}, 'colour', by),
+    el('div', { class: 'head' }, el('h2', { id: 'mapTitle' }, isRecording ? 'Map of live blocks' : 'Map of regions'),
+      el('div', { class: 'tools' }, el('label', {}, data.kind === 'snapshot' ? 'allocator' : 'moment', choose), el('label', {}, 'colour', by),
         button('+', 'zoom in the map', 1), button('−', 'zoom out of the map', -1))),
     note, scroll, keys, out, help);
-  const more = [el('section', { 'aria-labelledby': 'freeTitle' }, el('div', { class: 'head' }, el('h2', { id: 'freeTitle' }, 'Free memory by size of chunk')), sizes),
+  const more = [isRecording ? '' : el('section', { 'aria-labelledby': 'freeTitle' }, el('div', { class: 'head' }, el('h2', { id: 'freeTitle' }, 'Free memory by size of chunk')), sizes),
     el('section', { 'aria-labelledby': 'most' }, el('div', { class: 'head' }, el('h2', { id: 'most' }, 'Who has most')), groups)];
   window.allocatorMap = map;
   return { section, more, show, draw: () => map.draw(), onShow: f => { onShow = f; } };
@@ -243,13 +244,14 @@ function freeSizes(target, m) {
 }
 
 function group(g) {
-  const shown = g.rows.slice(0, 10), most = Math.max(1, ...g.rows.map(row => row[2]));
-  const row = ([name, blocks, size]) => {
+  const shown = g.rows.slice(0, 10), most = Math.max(1, ...g.rows.map(row => row[3]));
+  const row = ([name, blocks, requested, size]) => {
     const bar = el('div', { class: 'bar' });
     bar.style.width = (100 * size / most) + '%';
-    return el('tr', {}, el('td', { class: 'name' }, g.by === 'size' ? bytes(Number(name)) : name), el('td', { class: 'number' }, count(blocks)), el('td', { class: 'number' }, bytes(size)), el('td', { class: 'barcell' }, bar));
+    return el('tr', {}, el('td', { class: 'name' }, g.by === 'size' ? bytes(Number(name)) : name), el('td', { class: 'number' }, count(blocks)), el('td', { class: 'number' }, bytes(requested)),
+      isRecording ? null : el('td', { class: 'number' }, bytes(size)), el('td', { class: 'barcell' }, bar));
   };
-  const head = [['by ' + g.by], ['blocks', 'number'], ['bytes', 'number'], ['']];
+  const head = [['by ' + g.by], ['blocks', 'number'], ['requested', 'number'], ...(isRecording ? [] : [['with padding', 'number']]), ['']];
   const box = el('div', {}, table(head, shown.map(row), 'Live blocks by ' + g.by));
   if (g.count > shown.length) {
     box.append(el('details', {}, el('summary', {}, 'More of ' + count(g.count)), table(head, g.rows.slice(10).map(row), 'Further live blocks by ' + g.by)));

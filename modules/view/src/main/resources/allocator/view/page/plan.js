@@ -1,7 +1,7 @@
 // The picture of a plan: blocks as rectangles, time across and offset up. Pixels are set one by one: blocks do not
 // overlap, so that costs the area of the picture, however many there are. Each pixel knows its block.
 
-const PLAN_COLOURS = 8, NO_BLOCK = -1;
+const PLAN_COLOURS = 8, NO_BLOCK = -1, FIRST_CELL = -2; // below NO_BLOCK: cells of small blocks
 
 class PlanChart {
   constructor(canvas, plan, describe) {
@@ -77,10 +77,11 @@ class PlanChart {
   keys() {
     const own = this.ranked.slice(0, PLAN_COLOURS - 1).map(([size, [, blocks]], rank) => ['s' + rank, count(blocks) + ' × ' + bytes(size)]);
     const rest = this.ranked.slice(PLAN_COLOURS - 1).reduce((sum, [, [, blocks]]) => sum + blocks, 0);
-    return [...own, ...(rest > 0 ? [['s7', count(rest) + ' of other sizes']] : []), ['grid', 'unused'],
+    const small = this.plan.small ? [['mixed', count(this.plan.smallBlocks) + ' of at most ' + bytes(this.plan.smallBytes) + ', together']] : [];
+    return [...own, ...small, ...(rest > 0 ? [['s7', count(rest) + ' of other sizes']] : []), ['grid', 'unused'],
       ...this.lines.map(([, name, , text]) => [name, text, true])];
   }
-  get left() { return this.canvas.clientWidth < 500 ? 58 : 72; }
+  get left() { return 72; }
   get plotWidth() { return Math.max(1, this.canvas.clientWidth - this.left - 8); }
   get plotHeight() { return Math.max(1, this.canvas.clientHeight - 30); }
   x(time) { return this.left + (time - this.time.from) / (this.time.to - this.time.from) * this.plotWidth; }
@@ -109,7 +110,7 @@ class PlanChart {
   moved(e) {
     if (this.drag) this.drag.to = [e.offsetX, e.offsetY];
     this.hovered = this.blockAt(e);
-    if (this.hovered < 0 || this.drag) hideTip(this.tip);
+    if (this.hovered === NO_BLOCK || this.drag) hideTip(this.tip);
     else showTip(this.tip, this.textOf(this.hovered), e);
     this.paint();
   }
@@ -127,13 +128,14 @@ class PlanChart {
     this.paint();
   }
   textOf(i) {
+    if (i < 0) return [count(this.plan.small[FIRST_CELL - i]) + ' small blocks here', 'of at most ' + exact(BigInt(this.plan.smallBytes)) + ' each'];
     const block = this.exactOf(i);
     return ['Block ' + this.plan.ids[i], exact(block.size), 'at offset ' + count(block.offset) + ', up to ' + count(block.top),
       'lives from ' + timeText(this.plan, block.begin) + ' to before ' + timeText(this.plan, block.end) + ' (' + count(block.life) + ')'];
   }
   select(i) {
     this.selected = i;
-    this.describe(i < 0 ? 'No block is there.' : this.textOf(i).join('; '));
+    this.describe(i === NO_BLOCK ? 'No block is there.' : this.textOf(i).join('; '));
     if (i >= 0) {
       center(this.time, this.lower[i], this.upper[i]);
       center(this.space, this.offset[i], this.offset[i] + this.size[i]);
@@ -152,7 +154,7 @@ class PlanChart {
   }
   key(e) {
     if (this.n === 0) return;
-    const at = this.selected, step = e.shiftKey ? 20 : 1;
+    const at = Math.max(NO_BLOCK, this.selected), step = e.shiftKey ? 20 : 1;
     const clamp = i => Math.max(0, Math.min(this.n - 1, i));
     if (e.key === 'ArrowRight') this.select(clamp(at + step));
     else if (e.key === 'ArrowLeft') this.select(clamp(at < 0 ? 0 : at - step));
@@ -185,6 +187,7 @@ class PlanChart {
     const ground = Math.max(0, Math.min(h, Math.round((this.space.to - this.height) * perByte)));
     pixels.fill(edge, 0, ground * w);
     pixels.fill(pixelOf(colour('grid')), ground * w);
+    this.placeCells(pixels, w, h, perTime, perByte);
     const gap = 4 * this.ratio;
     const paintedTo = new Int32Array(h);
     const place = isSmall => {
@@ -220,6 +223,22 @@ class PlanChart {
     };
     place(false);
     place(true);
+  }
+  // Sets the pixels of the cells of small blocks; blocks that are shown one by one are set over them.
+  placeCells(pixels, w, h, perTime, perByte) {
+    const { small, columns, rows } = this.plan;
+    if (!small) return;
+    const ink = pixelOf(colour('mixed')), time = Number(this.plan.span) / columns, bytesOfRow = this.height / rows;
+    for (let y = 0; y < h; y++) {
+      const row = Math.floor((this.space.to - (y + 0.5) / perByte) / bytesOfRow);
+      if (row < 0 || row >= rows) continue;
+      for (let x = 0; x < w; x++) {
+        const cell = row * columns + Math.min(columns - 1, Math.floor((this.time.from + (x + 0.5) / perTime) / time));
+        if (small[cell] === 0) continue;
+        pixels[y * w + x] = ink;
+        this.blocks[y * w + x] = FIRST_CELL - cell;
+      }
+    }
   }
   paint() {
     if (this.canvas.clientWidth === 0) return;
@@ -303,7 +322,7 @@ function planSections(plan) {
   const out = el('output', { id: 'planOut', 'aria-live': 'polite' }, 'Point at a block, or use the arrow keys.');
   const canvas = el('canvas', { class: 'chart plan', id: 'plan', tabindex: '0', role: 'img', 'aria-describedby': 'planHelp planOut' });
   const chart = new PlanChart(canvas, plan, text => { out.textContent = text; });
-  canvas.setAttribute('aria-label', 'Plan of ' + count(chart.n) + ' blocks, time across and offset up: needs ' + exact(BigInt(plan.height))
+  canvas.setAttribute('aria-label', 'Plan of ' + count(chart.n + (plan.smallBlocks || 0)) + ' blocks, time across and offset up: needs ' + exact(BigInt(plan.height))
     + ', at least ' + exact(BigInt(plan.bound)) + (plan.capacity > 0 ? ', capacity ' + exact(BigInt(plan.capacity)) : '') + '.');
   const button = (text, label, act) => el('button', { type: 'button', 'aria-label': label, onclick: act }, text);
   const picture = el('section', { 'aria-labelledby': 'planTitle' },
@@ -326,7 +345,7 @@ function planSections(plan) {
   const list = el('section', { 'aria-labelledby': 'largestTitle' }, el('div', { class: 'head' }, el('h2', { id: 'largestTitle' }, 'Largest blocks')),
     table(head, largest.slice(0, 10).map(row), 'Largest blocks'));
   if (largest.length > 10) {
-    list.append(el('details', {}, el('summary', {}, 'More of ' + count(chart.n)), table(head, largest.slice(10).map(row), 'Further large blocks')));
+    list.append(el('details', {}, el('summary', {}, 'More of ' + count(chart.n + (plan.smallBlocks || 0))), table(head, largest.slice(10).map(row), 'Further large blocks')));
   }
   window.allocatorPlan = chart;
   return { sections: [el('section', { 'aria-label': 'Result' }, factBoxes(plan.facts)), picture, list], draw: () => chart.draw() };

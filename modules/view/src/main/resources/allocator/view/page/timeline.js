@@ -66,7 +66,7 @@ class Chart {
     this.lines = lines;
     this.draw();
   }
-  get left() { return this.canvas.clientWidth < 500 ? 58 : 72; }
+  get left() { return 72; }
   x(event) { return this.left + (event - this.view.from) / (this.view.to - this.view.from) * (this.width - this.left - 8); }
   eventAt(e) {
     const share = (e.offsetX - this.left) / (this.width - this.left - 8);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
+import ai.onnxruntime.OrtSession;
 import allocator.runtime.Environment;
 import allocator.runtime.Session;
 import allocator.runtime.SessionOptions;
@@ -86,7 +87,8 @@ class RecordingTest {
         assertThat(recording.failures()).hasSize(1).first().satisfies(failure -> {
             assertThat(failure.requested()).isEqualTo(64 * MIB);
             assertThat(failure.limit()).isEqualTo(8 * MIB);
-            assertThat(failure.stack().getFirst()).startsWith(RecordingTest.class.getName() + ".twoLiveAtThePeak:");
+            assertThat(failure.stack().getFirst())
+                    .startsWith(RecordingTest.class.getName() + ".twoLiveAtThePeak(RecordingTest.java:");
         });
         assertThat(recording.calls())
                 .extracting(RecordedCalls::operation, RecordedCalls::part)
@@ -109,8 +111,21 @@ class RecordingTest {
         assertThat(Breakdown.bySession(peak)).extracting(Breakdown.Group::name).containsExactly("recorded <b>");
         assertThat(Breakdown.bySite(peak))
                 .first()
-                .satisfies(group ->
-                        assertThat(group.name()).startsWith(RecordingTest.class.getName() + ".twoLiveAtThePeak:"));
+                .satisfies(group -> assertThat(group.name())
+                        .startsWith(RecordingTest.class.getName() + ".twoLiveAtThePeak(RecordingTest.java:"));
+    }
+
+    @Test
+    void theSiteOfABlockOfOnnxRuntimeIsTheLineOfTheProgramThatRanTheSession() throws IOException {
+        final Recording recording = Recording.read(record(RecordingTest::ranByOnnxRuntime));
+        assertThat(Breakdown.bySite(recording.liveAtPeak().getFirst()))
+                .first()
+                .satisfies(group -> assertThat(group.name())
+                        .startsWith(RecordingTest.class.getName() + ".ranByOnnxRuntime(RecordingTest.java:"));
+    }
+
+    private static void ranByOnnxRuntime(Session session) {
+        session.allocator().free(OrtSession.run(session));
     }
 
     @Test
@@ -137,7 +152,7 @@ class RecordingTest {
         final Path file = record(RecordingTest::twoLiveAtThePeak);
         final String page = Page.of("memory.jfr", Recording.read(file).timeline());
         assertThat(page)
-                .contains("Recording: 3 allocations, 3 frees, 1 failed requests")
+                .contains("Recording: 3 allocations, 3 frees, 1 failed request\"", "\"kind\":\"recording\"")
                 .contains("\"headline\":\"recorded \\u003cb\\u003e asked for 64.0 MiB of Cpu (cpu:0): more")
                 .contains("\"name\":\"recorded\"", "peak, Cpu (cpu:0)")
                 .doesNotContain("recorded <b>");

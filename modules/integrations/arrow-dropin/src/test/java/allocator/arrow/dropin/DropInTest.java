@@ -7,6 +7,8 @@ import allocator.arrow.ArrowMemory;
 import allocator.arrow.dropin.program.Deep;
 import allocator.arrow.dropin.program.Leaking;
 import allocator.arrow.dropin.program.Limited;
+import allocator.arrow.dropin.program.ProviderBelow;
+import allocator.arrow.dropin.program.Redeployed;
 import allocator.arrow.dropin.program.Rejected;
 import allocator.arrow.dropin.program.Served;
 import allocator.provider.support.Limit;
@@ -23,6 +25,7 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.unsafe.DefaultAllocationManagerFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Programs in processes of their own, where class path, flags and properties matter. */
@@ -128,8 +131,40 @@ class DropInTest {
                         standard(Leaking.class),
                         Leaking.class,
                         List.of(NATIVE_ACCESS, "-Djava.allocator.arrow.track_leaks=1")))
-                .contains("Arrow buffers at the end of the process: 1024 bytes in 1 blocks not deallocated")
+                .contains("Arrow buffers at the end of the process: 1024 bytes in 1 block not deallocated")
                 .contains("at allocator.arrow.dropin.program.Leaking.forget(Leaking.java:");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"shrink_seconds=1, false", "shrink_seconds=0, true", "track_leaks=1, true"})
+    void endsWithItsApplication(String setting, boolean closes) throws Exception {
+        run(
+                path(Redeployed.class),
+                Redeployed.class,
+                List.of(
+                        NATIVE_ACCESS,
+                        "-Xmx64m",
+                        "-XX:SoftRefLRUPolicyMSPerMB=0", // the JDK's cache of method types refers softly to the latest
+                        "--add-opens=java.base/java.nio=ALL-UNNAMED",
+                        "-Djava.allocator.arrow." + setting),
+                standard(Redeployed.class),
+                String.valueOf(closes));
+    }
+
+    @Test
+    void findsTheProviderOfAnApplicationBelowItAndNamesWhereItFoundNone() throws Exception {
+        final List<Class<?>> below = OURS.stream()
+                .filter(type -> type.getPackageName().matches("allocator\\.(arena|plan|cpu).*"))
+                .toList();
+        final List<Class<?>> above =
+                OURS.stream().filter(type -> !below.contains(type)).toList();
+        assertThat(run(
+                        path(ProviderBelow.class, LOGGING, OwnJvm.path(above), CORE),
+                        ProviderBelow.class,
+                        List.of(NATIVE_ACCESS),
+                        OwnJvm.path(below)))
+                .contains("no provider is called cpu-reference; the class loader jdk.internal.loader", " has none")
+                .contains("served below");
     }
 
     @Test
