@@ -15,6 +15,11 @@ interface Heap {
         }
 
         @Override
+        public String shortage(long byteSize) {
+            return HostHeap.shortage(byteSize);
+        }
+
+        @Override
         public void free(long address, long byteSize) {
             HostHeap.free(address, byteSize);
         }
@@ -25,6 +30,11 @@ interface Heap {
 
     /** The address of {@code byteSize} bytes, a multiple of the alignment; {@code 0} if there is no memory. */
     long allocate(long byteAlignment, long byteSize);
+
+    /** Says why {@link #allocate} returned no memory of a size. */
+    default String shortage(long byteSize) {
+        return "it has no memory";
+    }
 
     /** Gives back what {@link #allocate} returned for {@code byteSize} bytes. If it throws, the memory is not back. */
     void free(long address, long byteSize);

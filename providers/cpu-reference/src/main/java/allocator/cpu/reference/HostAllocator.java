@@ -58,7 +58,7 @@ final class HostAllocator implements CpuAllocator, InspectableAllocator, Retryab
     private long requireTaken(long byteSize, long address) {
         if (address == 0) {
             throw new OutOfMemoryException(
-                    "The system has no " + byteSize + " bytes",
+                    "The system has no " + byteSize + " bytes: " + heap.shortage(roundUp(byteSize)),
                     Shortage.ofDevice(info, byteSize, OutOfMemoryException.UNKNOWN));
         }
         return address;

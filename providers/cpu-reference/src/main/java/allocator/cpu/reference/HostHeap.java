@@ -2,7 +2,6 @@ package allocator.cpu.reference;
 
 import allocator.provider.support.platform.CLibrary;
 import allocator.provider.support.platform.Platform;
-import allocator.spi.DeviceException;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
@@ -33,30 +32,11 @@ final class HostHeap {
     /** From this size on blocks are mapped. A page is smaller, and a multiple of every alignment asked for here. */
     static final long MAPPED_FROM = 1 << 17;
 
-    private static final int READ_AND_WRITE = 3;
-    private static final long FAILED = -1;
+    /** Of Arm and PowerPC; other pages are smaller, and divide it. */
+    private static final long LARGEST_PAGE = 1 << 16;
 
-    /** Flags of mmap; {@code 0} where they are not known: all blocks are small there. */
-    private static final int PRIVATE_AND_ANONYMOUS = LIBRARY.privateAnonymous();
-
-    private static final @Nullable MethodHandle MMAP = PRIVATE_AND_ANONYMOUS == 0
-            ? null
-            : downcall(
-                    "mmap",
-                    FunctionDescriptor.of(
-                            ValueLayout.JAVA_LONG,
-                            ValueLayout.JAVA_LONG,
-                            ValueLayout.JAVA_LONG,
-                            ValueLayout.JAVA_INT,
-                            ValueLayout.JAVA_INT,
-                            ValueLayout.JAVA_INT,
-                            ValueLayout.JAVA_LONG));
-
-    private static final @Nullable MethodHandle MUNMAP = PRIVATE_AND_ANONYMOUS == 0
-            ? null
-            : downcall(
-                    "munmap",
-                    FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
+    private static final @Nullable MappedBlocks MAPPED =
+            LIBRARY.privateAnonymous() == 0 ? null : new MappedBlocks(Mappings.PROCESS, new Calls());
 
     private HostHeap() {}
 
@@ -75,42 +55,104 @@ final class HostHeap {
 
     /** The address of {@code byteSize} bytes, a multiple of the alignment; {@code 0} if there is no memory. */
     static long allocate(long byteAlignment, long byteSize) {
+        if (MAPPED != null && byteSize >= MAPPED_FROM) {
+            return byteSize > Long.MAX_VALUE - LARGEST_PAGE ? 0 : MAPPED.allocate(wholePages(byteSize));
+        }
         try {
-            if (MMAP == null || byteSize < MAPPED_FROM) {
-                return (long) ALIGNED_ALLOC.invokeExact(byteAlignment, byteSize);
-            }
-            final long address = (long) MMAP.invokeExact(0L, byteSize, READ_AND_WRITE, PRIVATE_AND_ANONYMOUS, -1, 0L);
-            return address == FAILED ? 0 : address;
-        } catch (RuntimeException | Error e) {
-            throw e; // the Java heap or the stack has ended before the call
+            return (long) ALIGNED_ALLOC.invokeExact(byteAlignment, byteSize);
         } catch (Throwable e) {
-            throw new AssertionError("a C function throws nothing", e);
+            throw unexpected(e);
         }
     }
 
-    /**
-     * Gives back what {@link #allocate} returned for {@code byteSize} bytes.
-     *
-     * @throws DeviceException if the system does not unmap it, as where a process has too many mappings to divide one
-     */
+    /** Says why {@link #allocate} returned no memory of a size, as far as is known. */
+    static String shortage(long byteSize) {
+        if (MAPPED == null || byteSize < MAPPED_FROM) {
+            return LIBRARY.alignedAlloc() + " found no memory";
+        }
+        return Mappings.PROCESS.haveRoomFor(1)
+                ? "mmap found no memory or no addresses, which ulimit -v limits"
+                : "it would have more than three quarters of a process's mappings: " + Mappings.PROCESS.advice();
+    }
+
+    /** Gives back what {@link #allocate} returned for {@code byteSize} bytes. */
     static void free(long address, long byteSize) {
+        if (MAPPED != null && byteSize >= MAPPED_FROM) {
+            MAPPED.free(address, wholePages(byteSize));
+            return;
+        }
         try {
-            if (MUNMAP == null || byteSize < MAPPED_FROM) {
-                FREE.invokeExact(address);
-            } else {
-                requireUnmapped((int) MUNMAP.invokeExact(address, byteSize), address, byteSize);
-            }
-        } catch (RuntimeException | Error e) {
-            throw e;
+            FREE.invokeExact(address);
         } catch (Throwable e) {
-            throw new AssertionError("a C function throws nothing", e);
+            throw unexpected(e);
         }
     }
 
-    private static void requireUnmapped(int result, long address, long byteSize) {
-        if (result != 0) {
-            throw new DeviceException(
-                    "the system does not unmap " + byteSize + " bytes at 0x" + Long.toHexString(address), null);
+    /** Returns a size as the system maps it, in units that are no smaller than a page of any system. */
+    private static long wholePages(long byteSize) {
+        return (byteSize + LARGEST_PAGE - 1) & -LARGEST_PAGE;
+    }
+
+    private static RuntimeException unexpected(Throwable e) {
+        if (e instanceof RuntimeException runtime) {
+            throw runtime;
+        }
+        if (e instanceof Error error) { // the Java heap or the stack has ended before the call
+            throw error;
+        }
+        throw new AssertionError("a C function throws nothing", e);
+    }
+
+    /** The calls of Linux and macOS. */
+    private static final class Calls implements MappedBlocks.Calls {
+        private static final int READ_AND_WRITE = 3;
+        private static final int DONTNEED = 4;
+        private static final long FAILED = -1;
+
+        private static final MethodHandle MMAP = downcall(
+                "mmap",
+                FunctionDescriptor.of(
+                        ValueLayout.JAVA_LONG,
+                        ValueLayout.JAVA_LONG,
+                        ValueLayout.JAVA_LONG,
+                        ValueLayout.JAVA_INT,
+                        ValueLayout.JAVA_INT,
+                        ValueLayout.JAVA_INT,
+                        ValueLayout.JAVA_LONG));
+        private static final MethodHandle MUNMAP = downcall(
+                "munmap", FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
+        private static final MethodHandle MADVISE = downcall(
+                "madvise",
+                FunctionDescriptor.of(
+                        ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT));
+
+        @Override
+        public long map(long byteSize) {
+            try {
+                final long address =
+                        (long) MMAP.invokeExact(0L, byteSize, READ_AND_WRITE, LIBRARY.privateAnonymous(), -1, 0L);
+                return address == FAILED ? 0 : address;
+            } catch (Throwable e) {
+                throw unexpected(e);
+            }
+        }
+
+        @Override
+        public boolean unmap(long address, long byteSize) {
+            try {
+                return (int) MUNMAP.invokeExact(address, byteSize) == 0;
+            } catch (Throwable e) {
+                throw unexpected(e);
+            }
+        }
+
+        @Override
+        public void discard(long address, long byteSize) {
+            try {
+                final int ignored = (int) MADVISE.invokeExact(address, byteSize, DONTNEED);
+            } catch (Throwable e) {
+                throw unexpected(e);
+            }
         }
     }
 

@@ -1,0 +1,190 @@
+package allocator.cpu.reference;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+
+class MappedBlocksTest {
+    private static final long BLOCK = 1 << 18;
+    private static final int BLOCKS = 1000;
+
+    /** Addresses with and without memory, of which Linux counts neighbours as one mapping. */
+    private final Space space = new Space();
+
+    private final Mappings mappings = new Mappings(400, space::count);
+    private final MappedBlocks blocks = new MappedBlocks(mappings, space);
+
+    private List<Long> allocate(int count) {
+        final List<Long> addresses = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            addresses.add(blocks.allocate(BLOCK));
+        }
+        assertThat(addresses).doesNotContain(0L).doesNotHaveDuplicates();
+        return addresses;
+    }
+
+    private List<Long> allocateAndFreeEverySecond() {
+        final List<Long> live = allocate(BLOCKS);
+        final List<Long> kept = new ArrayList<>();
+        for (int i = 0; i < BLOCKS; i++) {
+            if (i % 2 == 0) {
+                blocks.free(live.get(i), BLOCK);
+            } else {
+                kept.add(live.get(i));
+            }
+        }
+        return kept;
+    }
+
+    @Test
+    void holesBetweenBlocksTakeNoMoreThanThreeQuartersOfTheMappings() {
+        allocateAndFreeEverySecond();
+        assertThat(space.count()).isBetween(250L, 300L);
+        assertThat(space.resident()).isEqualTo(BLOCKS / 2 * BLOCK);
+    }
+
+    @Test
+    void addressesWithoutMemoryServeTheNextBlocks() {
+        allocateAndFreeEverySecond();
+        final long end = space.end();
+        allocate(100);
+        assertThat(space.end()).isEqualTo(end);
+        assertThat(space.count()).isLessThanOrEqualTo(300);
+    }
+
+    @Test
+    void everyAddressGoesBackWhenTheBlocksAreFreed() {
+        final List<Long> live = allocateAndFreeEverySecond();
+        Collections.shuffle(live, new Random(1));
+        live.forEach(address -> blocks.free(address, BLOCK));
+        allocate(300).forEach(address -> blocks.free(address, BLOCK));
+        assertThat(space.resident()).isZero();
+        assertThat(space.count()).isLessThan(10);
+    }
+
+    @Test
+    void mappingsOfOthersLeaveNoRoomForNewBlocks() {
+        space.others = 300;
+        assertThat(blocks.allocate(BLOCK)).isZero();
+        space.others = 0;
+        assertThat(blocks.allocate(BLOCK))
+                .as("the count is not read again at each call")
+                .isZero();
+        for (int i = 0; i < 1024; i++) {
+            blocks.allocate(BLOCK);
+        }
+        assertThat(blocks.allocate(BLOCK)).isNotZero();
+    }
+
+    @Test
+    void aBlockThatTheSystemDoesNotUnmapServesAnother() {
+        final long address = blocks.allocate(BLOCK);
+        space.unmaps = false;
+        blocks.free(address, BLOCK);
+        assertThat(space.resident()).isZero();
+        assertThat(blocks.allocate(BLOCK / 2)).isEqualTo(address);
+        assertThat(blocks.allocate(BLOCK / 2)).isEqualTo(address + BLOCK / 2);
+    }
+
+    @Test
+    void theCountOfTheProcessIsReadOnceInManyChanges() {
+        allocate(BLOCKS);
+        assertThat(space.reads).isLessThan(BLOCKS / 10);
+    }
+
+    /** The real list has a line for each mapping, and the limit of this system is one that a JVM can live with. */
+    @Test
+    void aProcessHasMappings() {
+        assumeTrue(Mappings.count() > 0, "no list of mappings: not Linux");
+        assertThat(Mappings.count()).isBetween(20L, Mappings.limit());
+        assertThat(Mappings.PROCESS.haveRoomFor(1)).isTrue();
+    }
+
+    private static final class Space implements MappedBlocks.Calls {
+        /** Start and end of what is mapped; neighbours are one. */
+        private final TreeMap<Long, Long> mapped = new TreeMap<>();
+
+        /** Half blocks with memory. */
+        private final BitSet resident = new BitSet();
+
+        private long others;
+        private boolean unmaps = true;
+        private int reads;
+
+        long count() {
+            reads++;
+            return mapped.size() + others;
+        }
+
+        long end() {
+            return mapped.isEmpty() ? BLOCK : mapped.lastEntry().getValue();
+        }
+
+        long resident() {
+            return resident.cardinality() * (BLOCK / 2);
+        }
+
+        private static int unit(long address) {
+            return (int) (address / (BLOCK / 2));
+        }
+
+        @Override
+        public long map(long byteSize) {
+            long address = BLOCK;
+            for (final Map.Entry<Long, Long> one : mapped.entrySet()) {
+                if (one.getKey() - address >= byteSize) {
+                    break;
+                }
+                address = one.getValue();
+            }
+            add(mapped, address, address + byteSize);
+            resident.set(unit(address), unit(address + byteSize));
+            return address;
+        }
+
+        @Override
+        public boolean unmap(long address, long byteSize) {
+            if (unmaps) {
+                remove(mapped, address, address + byteSize);
+                resident.clear(unit(address), unit(address + byteSize));
+            }
+            return unmaps;
+        }
+
+        @Override
+        public void discard(long address, long byteSize) {
+            assertThat(mapped.floorEntry(address).getValue()).isGreaterThanOrEqualTo(address + byteSize);
+            resident.clear(unit(address), unit(address + byteSize));
+        }
+
+        private static void add(TreeMap<Long, Long> ranges, long start, long end) {
+            long first = start;
+            final Map.Entry<Long, Long> before = ranges.floorEntry(start);
+            if (before != null && before.getValue() >= start) {
+                first = before.getKey();
+            }
+            final Long after = ranges.remove(end);
+            ranges.put(first, after == null ? end : after);
+        }
+
+        private static void remove(TreeMap<Long, Long> ranges, long start, long end) {
+            final Map.Entry<Long, Long> one = ranges.floorEntry(start);
+            assertThat(one.getValue()).isGreaterThanOrEqualTo(end);
+            ranges.remove(one.getKey());
+            if (one.getKey() < start) {
+                ranges.put(one.getKey(), start);
+            }
+            if (end < one.getValue()) {
+                ranges.put(end, one.getValue());
+            }
+        }
+    }
+}
