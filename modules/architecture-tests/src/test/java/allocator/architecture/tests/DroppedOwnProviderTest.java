@@ -29,7 +29,14 @@ class DroppedOwnProviderTest {
     static void makeDirectory() throws IOException {
         dropped = Files.createDirectory(folder.resolve("dropped"));
         for (final String artifact : List.of(
-                "cpu-reference", "arena", "plan", "cuda-arena", "cuda-mempool", "cuda-memory", "cuda-driver", "jcuda")) {
+                "cpu-reference",
+                "arena",
+                "plan",
+                "cuda-arena",
+                "cuda-mempool",
+                "cuda-memory",
+                "cuda-driver",
+                "jcuda")) {
             final String jar = "java-allocator-" + artifact + ".jar";
             Files.copy(AllocatorCommand.JARS.resolve(jar), dropped.resolve(jar));
         }
