@@ -7,8 +7,6 @@ import org.jspecify.annotations.NullMarked;
  *
  * <p>Use of this module is optional: the contract is {@code java.allocator.spi} alone.
  */
-// The modules that use the platform require this one, so they are compiled later.
-@SuppressWarnings("module")
 @NullMarked
 module java.allocator.provider.support {
     requires transitive java.allocator.spi;
@@ -17,11 +15,6 @@ module java.allocator.provider.support {
 
     exports allocator.provider.support;
     exports allocator.provider.support.event;
-    exports allocator.provider.support.platform to
-            java.allocator.cpu.reference,
-            java.allocator.cuda.driver,
-            java.allocator.cuda.simulated,
-            java.allocator.onnxruntime,
-            java.allocator.onnxruntime.ep,
-            java.allocator.resource;
+    // Internal, no API. Qualified exports do not reach modules that a directory of providers adds.
+    exports allocator.provider.support.platform;
 }

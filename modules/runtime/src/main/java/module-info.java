@@ -8,8 +8,6 @@ import org.jspecify.annotations.NullMarked;
  *
  * @uses allocator.spi.EpFactory
  */
-// The module of ONNX Runtime requires this one, so it is compiled later.
-@SuppressWarnings("module")
 @NullMarked
 module java.allocator.runtime {
     requires transitive java.allocator.spi;
@@ -18,10 +16,10 @@ module java.allocator.runtime {
     requires static org.jspecify;
 
     exports allocator.runtime;
-    exports allocator.runtime.inspection to
-            java.allocator.onnxruntime;
     exports allocator.runtime.metrics;
     exports allocator.runtime.snapshot;
+    // Internal, no API. Qualified exports do not reach modules that a directory of providers adds.
+    exports allocator.runtime.inspection;
 
     uses allocator.spi.EpFactory;
 }

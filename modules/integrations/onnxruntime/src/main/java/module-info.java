@@ -11,9 +11,8 @@ import org.jspecify.annotations.NullMarked;
  * @provides allocator.spi.EpFactory ONNX Runtime's own allocators
  * @uses allocator.spi.EpFactory providers selected by name
  */
-// ONNX Runtime's jar has no module descriptor of its own, only a name in its manifest. The module of plug-in execution
-// providers requires this one, so it is compiled later.
-@SuppressWarnings({"requires-automatic", "requires-transitive-automatic", "module"})
+// ONNX Runtime's jar has no module descriptor of its own, only a name in its manifest.
+@SuppressWarnings({"requires-automatic", "requires-transitive-automatic"})
 @NullMarked
 module java.allocator.onnxruntime {
     requires transitive java.allocator.spi;
@@ -23,10 +22,9 @@ module java.allocator.onnxruntime {
     requires static org.jspecify;
 
     exports allocator.onnxruntime;
-    exports allocator.onnxruntime.block to
-            java.allocator.onnxruntime.ep;
-    exports allocator.onnxruntime.support to
-            java.allocator.onnxruntime.ep;
+    // Internal, no API. Qualified exports do not reach modules that a directory of providers adds.
+    exports allocator.onnxruntime.block;
+    exports allocator.onnxruntime.support;
 
     uses allocator.spi.EpFactory;
 

@@ -1,6 +1,8 @@
 /**
  * What sessions have allocated: the sizes of live blocks, blocks that could not be freed yet, and budgets.
  *
- * <p>A leaf: depends on no other package of the module. Exported to the module of plug-in execution providers alone.
+ * <p>A leaf: depends on no other package of the module.
+ *
+ * <p>Internal: exported for the modules of this project, without a promise across versions.
  */
 package allocator.onnxruntime.block;

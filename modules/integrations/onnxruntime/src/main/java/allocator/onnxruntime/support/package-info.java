@@ -1,7 +1,8 @@
 /**
  * What the modules of this integration share: ONNX Runtime's C API, functions for its callbacks, and its environment.
  *
- * <p>Depends on no other package of the module, apart from the exception. Exported to the module of plug-in execution
- * providers alone.
+ * <p>Depends on no other package of the module, apart from the exception.
+ *
+ * <p>Internal: exported for the modules of this project, without a promise across versions.
  */
 package allocator.onnxruntime.support;

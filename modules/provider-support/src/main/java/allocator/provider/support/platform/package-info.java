@@ -5,6 +5,8 @@
  *
  * <p>A part that a platform does not have is rejected when it is configured, with
  * {@link allocator.provider.support.platform.Platform#lacks}. {@code docs/platforms.md} lists these parts.
+ *
+ * <p>Internal: exported for the modules of this project, without a promise across versions.
  */
 @NullMarked
 package allocator.provider.support.platform;
