@@ -4,6 +4,7 @@ import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
 import allocator.arena.upstream.Counters;
+import allocator.provider.support.Limit;
 import allocator.provider.support.LiveSizes;
 import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorStats;
@@ -135,7 +136,8 @@ final class LaneReport {
     /** Returns the exception for a request that exceeds the limit. Under the lane's lock. */
     OutOfMemoryException limitReached(
             long available, long byteSize, long rounded, @Nullable SyncStream stream, boolean isReserve) {
-        final String reason = "Available memory of " + available + " is smaller than requested bytes of " + rounded;
+        final String reason = "Available memory of " + available + " is smaller than requested bytes of " + rounded
+                + " under " + Limit.KEY.name();
         return outOfMemory(reason, byteSize, rounded, stream, isReserve, null);
     }
 

@@ -342,7 +342,8 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator,
 
     private OutOfMemoryException outOfMemory(long byteSize, BumpLane lane) {
         final OutOfMemoryException failure = new OutOfMemoryException(
-                "The bump arena has no room for " + byteSize + " bytes",
+                "The bump arena has no room for " + byteSize + " bytes"
+                        + (memory.limit().isLimited() ? " under " + Limit.KEY.name() : ""),
                 new Shortage(
                         info(),
                         byteSize,

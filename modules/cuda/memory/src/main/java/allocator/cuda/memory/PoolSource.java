@@ -120,7 +120,7 @@ final class PoolSource {
         StackReserve.touch(); // which costs less than one of the driver's calls here
         synchronized (limitLock) {
             if (byteSize > limit.bytes() - blocks.bytesInUse()) {
-                throw outOfMemory("The limit is reached", byteSize, null);
+                throw outOfMemory("The limit of arena.max_mem is reached", byteSize, null);
             }
             long address = tryWithinLimit(byteSize, stream);
             if (address == 0) {
@@ -129,7 +129,7 @@ final class PoolSource {
                 address = tryWithinLimit(byteSize, stream);
             }
             if (address == 0) {
-                throw outOfMemory("The limit is reached, as free memory is fragmented", byteSize, null);
+                throw outOfMemory("The limit of arena.max_mem is reached, as free memory is fragmented", byteSize, null);
             }
             return address;
         }

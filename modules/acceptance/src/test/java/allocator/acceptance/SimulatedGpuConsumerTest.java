@@ -1,4 +1,4 @@
-package allocator.architecture.tests;
+package allocator.acceptance;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * {@code docs/testing.md}, run on the simulated GPU on the module path and on the class path.
  */
 class SimulatedGpuConsumerTest {
-    private static final Path SOURCES = ReactorModule.ROOT.resolve("modules/cuda/simulated/samples/streams");
+    private static final Path SOURCES = Shipped.ROOT.resolve("modules/cuda/simulated/samples/streams");
     private static final String SEPARATOR = System.getProperty("path.separator");
 
     /** What the test needs of this project: no testkit, no test classes. */
@@ -56,14 +56,12 @@ class SimulatedGpuConsumerTest {
     @BeforeAll
     static void makeJars() throws IOException {
         final Path lib = Files.createDirectory(folder.resolve("lib"));
-        final List<ReactorModule> published = ReactorModule.all().stream()
-                .filter(module -> PUBLISHED.contains(module.artifactId()))
-                .toList();
-        assertThat(published).hasSameSizeAs(PUBLISHED);
-        for (final ReactorModule module : published) {
-            final Path jar = lib.resolve(module.artifactId() + ".jar");
-            SampleJar.run("jar", "--create", "--file", jar, "-C", module.path().resolve("target/classes"), ".");
+        for (final Path jar : Shipped.get().jars) {
+            if (PUBLISHED.contains(jar.getFileName().toString().replace(".jar", ""))) {
+                Files.copy(jar, lib.resolve(jar.getFileName()));
+            }
         }
+        assertThat(listed(lib, file -> true)).hasSameSizeAs(PUBLISHED);
         for (final String element : System.getProperty("java.class.path").split(SEPARATOR, -1)) {
             final Path jar = Path.of(element);
             if (JUNIT.matcher(jar.getFileName().toString()).matches()) {
@@ -94,7 +92,7 @@ class SimulatedGpuConsumerTest {
     @Test
     void testsRunOnTheModulePath() throws Exception {
         final Path classes = folder.resolve("module");
-        SampleJar.run("javac", "-d", classes, "-p", jars, SampleJar.javaFiles(SOURCES));
+        Shipped.run("javac", "-d", classes, "-p", jars, listed(SOURCES, file -> file.toString().endsWith(".java")));
         assertPassed(
                 "module com.example.streams",
                 run(List.of(
@@ -108,7 +106,7 @@ class SimulatedGpuConsumerTest {
     @Test
     void testsRunOnTheClassPath() throws Exception {
         final Path classes = folder.resolve("classes");
-        SampleJar.run(
+        Shipped.run(
                 "javac",
                 "-d",
                 classes,
@@ -131,7 +129,7 @@ class SimulatedGpuConsumerTest {
                 .findFirst()
                 .orElseThrow();
         assertThat(message).contains("(at com.example.streams.Rows.copyTwiceInARace(Rows.java:");
-        assertThat(normal(Files.readString(ReactorModule.ROOT.resolve("docs/testing.md"))))
+        assertThat(normal(Files.readString(Shipped.ROOT.resolve("docs/testing.md"))))
                 .as(output)
                 .contains(normal(message));
     }
@@ -145,7 +143,7 @@ class SimulatedGpuConsumerTest {
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void theProviderThatServesADeviceIsTheSameOnBothPaths(boolean isOnModulePath) throws Exception {
-        final Path source = folder.resolve("Serving.java");
+        final Path source = Files.createDirectory(folder.resolve("source-" + isOnModulePath)).resolve("Serving.java");
         Files.writeString(source, """
                 import allocator.cuda.driver.CudaDrivers;
                 import allocator.cuda.simulated.SimulatedCudaDriver;
@@ -177,7 +175,7 @@ class SimulatedGpuConsumerTest {
                 }
                 """);
         final Path classes = folder.resolve("serving-" + isOnModulePath);
-        SampleJar.run("javac", "-d", classes, "-cp", jars, List.of(source));
+        Shipped.run("javac", "-d", classes, "-cp", jars, List.of(source));
         final String output = isOnModulePath
                 ? run(List.of(
                         "--enable-native-access=jcuda,java.allocator.cuda.driver,java.allocator.cuda.simulated",

@@ -1,4 +1,4 @@
-package allocator.architecture.tests;
+package allocator.acceptance;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The samples of {@code docs/logging.md}, each in a JVM of its own. */
 class LogBindingsTest {
-    private static final Path JARS = ReactorModule.ROOT.resolve("modules/cli/target/distribution/lib");
+    private static final Path JARS = Shipped.ROOT.resolve("modules/cli/target/distribution/lib");
     private static final Path LOGBACK = Path.of("target", "logback").toAbsolutePath();
 
     /** What the runtime logs at debug level when it finds the provider. */
@@ -57,7 +57,7 @@ class LogBindingsTest {
 
     /** Writes a sample of the page to a file. */
     private Path sample(String language, String word, String name) throws IOException {
-        final String page = Files.readString(ReactorModule.ROOT.resolve("docs/logging.md"));
+        final String page = Files.readString(Shipped.ROOT.resolve("docs/logging.md"));
         final Matcher samples =
                 Pattern.compile("(?s)```" + language + "\n(.*?)```").matcher(page);
         final String text = samples.results()

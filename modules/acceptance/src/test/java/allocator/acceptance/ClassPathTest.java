@@ -1,4 +1,4 @@
-package allocator.architecture.tests;
+package allocator.acceptance;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** All jars on the class path, in a JVM of its own, as many applications have them. */
 class ClassPathTest {
-    private static final Path JARS = ReactorModule.ROOT.resolve("modules/cli/target/distribution/lib");
+    private static final Path JARS = Shipped.ROOT.resolve("modules/cli/target/distribution/lib");
 
     /** Runs a class with all jars on the class path, and returns what it printed. */
     private static String run(int exitCode, String... arguments) throws IOException, InterruptedException {

@@ -1,4 +1,4 @@
-package allocator.architecture.tests;
+package allocator.acceptance;
 
 import allocator.runtime.Environment;
 import allocator.runtime.EnvironmentBuilder;

@@ -1,0 +1,2 @@
+/** Uses what is shipped, and nothing else, as its users do. */
+package allocator.acceptance;
