@@ -22,6 +22,9 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
     /** Below this much padding a block, it comes from rounding, and not from chunks that were not split. */
     private static final long SMALL_PADDING = 512;
 
+    /** An extent of pages stays with one live byte: smaller pieces between live blocks hardly hold a whole one. */
+    private static final long LEAST_PIECE_FOR_PAGES = 4 << 20;
+
     /** Copies the lists. */
     public Diagnosis {
         facts = List.copyOf(facts);
@@ -187,8 +190,9 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
                 advice.add("End the run, or synchronize the stream, before the request.");
             }
             case FRAGMENTED -> {
-                if (!isCompact) {
-                    advice.add("arena.policy=compact maps free pages together where they are needed.");
+                if (!isCompact && sums.largestNotLive() >= LEAST_PIECE_FOR_PAGES) {
+                    advice.add("arena.policy=compact may help with pieces of this size: it maps those of their pages "
+                            + "together that share no extent with a live block.");
                 }
                 advice.add("Shrink between phases, or allocate what lives long first.");
             }
