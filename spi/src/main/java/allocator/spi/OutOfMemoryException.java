@@ -64,6 +64,12 @@ public final class OutOfMemoryException extends AllocatorException {
                     memory, requested, requested, AllocatorStats.UNLIMITED, UNKNOWN, UNKNOWN, UNKNOWN, deviceFree);
         }
 
+        /** Returns the figures that are known, as the message of the exception has them. */
+        @Override
+        public String toString() {
+            return describe();
+        }
+
         private String describe() {
             final StringBuilder text = new StringBuilder();
             text.append(memory).append(": cannot allocate ").append(ByteSizes.describe(requested));

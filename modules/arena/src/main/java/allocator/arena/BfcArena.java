@@ -322,14 +322,15 @@ public final class BfcArena {
     }
 
     /**
-     * Returns the Java heap that the arena's own tables take.
+     * Returns the Java heap that the arena's own tables take, and those of its pages.
      *
      * @return bytes, approximately
      */
     public long bookkeepingBytes() {
-        return lanes.all().stream()
-                .mapToLong(lane -> lane.report().bookkeepingBytes())
-                .sum();
+        return lanes.pageTableBytes()
+                + lanes.all().stream()
+                        .mapToLong(lane -> lane.report().bookkeepingBytes())
+                        .sum();
     }
 
     /**

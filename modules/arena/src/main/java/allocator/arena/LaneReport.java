@@ -157,12 +157,25 @@ final class LaneReport {
         }
     }
 
-    /** Returns the exception for a request that there are too few pages for. Takes the lane's lock. */
+    /** Returns the exception for a request that there are too few pages or addresses for. Takes the lane's lock. */
     OutOfMemoryException pagesFailed(
-            long byteSize, long rounded, @Nullable SyncStream stream, OutOfMemoryException cause) {
+            long byteSize, @Nullable SyncStream stream, OutOfMemoryException cause, boolean isOfAddresses) {
         StackReserve.touch();
-        return lane.locked(
-                () -> outOfMemory(String.valueOf(cause.getMessage()), byteSize, rounded, stream, false, cause));
+        return lane.locked(() -> outOfMemory(
+                reasonOf(cause),
+                byteSize,
+                Granules.roundUp(byteSize),
+                stream,
+                isOfAddresses ? OutOfMemoryException.UNKNOWN : lane.supply.largestFree(stream),
+                "allocation",
+                cause));
+    }
+
+    /** Returns the message of a failure without its figures, which another one replaces. */
+    static String reasonOf(OutOfMemoryException failure) {
+        final String message = String.valueOf(failure.getMessage());
+        final int figures = message.lastIndexOf(" [" + failure.shortage().memory());
+        return figures < 0 ? message : message.substring(0, figures);
     }
 
     private static String deviceFailed(long rounded) {
@@ -177,6 +190,17 @@ final class LaneReport {
             boolean isReserve,
             @Nullable OutOfMemoryException cause) {
         final long largest = isReserve ? 0 : lane.supply.largestFree(stream);
+        return outOfMemory(reason, byteSize, rounded, stream, largest, isReserve ? "reserve" : "allocation", cause);
+    }
+
+    private OutOfMemoryException outOfMemory(
+            String reason,
+            long byteSize,
+            long rounded,
+            @Nullable SyncStream stream,
+            long largest,
+            String what,
+            @Nullable OutOfMemoryException cause) {
         final Shortage shortage = new Shortage(
                 lane.info,
                 byteSize,
@@ -186,8 +210,8 @@ final class LaneReport {
                 counters.held(),
                 largest,
                 cause == null ? OutOfMemoryException.UNKNOWN : cause.shortage().deviceFree());
-        final String request = (isReserve ? "reserve of " : "allocation of ") + byteSize + " bytes (" + rounded
-                + " rounded) for " + (stream == null ? "no stream" : "stream " + stream.id()) + " failed";
+        final String request = what + " of " + byteSize + " bytes (" + rounded + " rounded) for "
+                + (stream == null ? "no stream" : "stream " + stream.id()) + " failed";
         return new OutOfMemoryException(reason, shortage, dump(request), cause);
     }
 

@@ -174,6 +174,19 @@ final class Lanes {
         return changes;
     }
 
+    /** Returns the Java heap that the tables of the pages take, 0 without pages or in a call to the device. */
+    long pageTableBytes() {
+        if (pages == null || isInDevice()) {
+            return 0;
+        }
+        deviceLock.lock();
+        try {
+            return pages.bookkeepingBytes();
+        } finally {
+            deviceLock.unlock();
+        }
+    }
+
     /** Returns the bytes of idle pages of all lanes at one moment. Under the device lock. */
     long idleBytes() {
         return locked(each -> {

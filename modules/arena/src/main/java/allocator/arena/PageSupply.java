@@ -2,7 +2,6 @@ package allocator.arena;
 
 import allocator.arena.chunk.BackedFit;
 import allocator.arena.chunk.ConsistencyCheck;
-import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Repair;
 import allocator.arena.compact.ExtentSizes;
@@ -310,8 +309,9 @@ final class PageSupply implements LaneSupply {
         }
 
         @Override
-        public OutOfMemoryException failure(long byteSize, @Nullable SyncStream stream, OutOfMemoryException cause) {
-            return lane.report().pagesFailed(byteSize, Granules.roundUp(byteSize), stream, cause);
+        public OutOfMemoryException failure(
+                long byteSize, @Nullable SyncStream stream, OutOfMemoryException cause, boolean isOfAddresses) {
+            return lane.report().pagesFailed(byteSize, stream, cause, isOfAddresses);
         }
     }
 }

@@ -85,7 +85,7 @@ final class PressureRelief {
         return e instanceof OutOfMemoryException && e.getCause() == null;
     }
 
-    /** Returns whether the limit has room for a reserve beside the pages that hold a live byte. */
+    /** Returns whether the limit has room for a reserve beside the extents that hold a live byte. */
     private boolean mayBecomeAvailable(long byteSize) {
         lanes.lockDevice();
         try {
@@ -126,7 +126,7 @@ final class PressureRelief {
     private OutOfMemoryException failed(AllocatorException e, long byteSize, OutOfMemoryException failure) {
         lanes.requestFailed();
         if (e instanceof OutOfMemoryException again) {
-            return ofAllLanes(again, byteSize);
+            return lanes.pages != null && lanes.count() == 1 ? again : ofAllLanes(again, byteSize);
         }
         failure.addSuppressed(e);
         return failure;

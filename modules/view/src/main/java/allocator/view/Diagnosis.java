@@ -19,6 +19,9 @@ import java.util.Optional;
  * @param advice what may help, most likely first
  */
 public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<String> advice) {
+    /** An extent of pages stays with one live byte: smaller pieces between live blocks hardly hold a whole one. */
+    private static final long LEAST_PIECE_FOR_PAGES = 4 << 20;
+
     /** Copies the lists. */
     public Diagnosis {
         facts = List.copyOf(facts);
@@ -116,7 +119,7 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
         if (failure.deviceFree() >= 0) {
             facts.add(new Fact("free on the device", failure.deviceFree(), ""));
         }
-        return new Diagnosis(cause, headline(cause, failure, sums), facts, advice(cause, allocator));
+        return new Diagnosis(cause, headline(cause, failure, sums), facts, advice(cause, sums, allocator));
     }
 
     private static Cause cause(Failure failure, Breakdown sums, boolean isListed) {
@@ -163,7 +166,7 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
                 };
     }
 
-    private static List<String> advice(Cause cause, Optional<AllocatorState> allocator) {
+    private static List<String> advice(Cause cause, Breakdown sums, Optional<AllocatorState> allocator) {
         final List<String> advice = new ArrayList<>();
         final boolean isCompact = allocator
                 .filter(one -> "compact".equals(one.options().get("arena.policy")))
@@ -179,8 +182,9 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
                 advice.add("End the run, or synchronize the stream, before the request.");
             }
             case FRAGMENTED -> {
-                if (!isCompact) {
-                    advice.add("arena.policy=compact maps free pages together where they are needed.");
+                if (!isCompact && sums.largestNotLive() >= LEAST_PIECE_FOR_PAGES) {
+                    advice.add("arena.policy=compact may help with pieces of this size: it maps those of their pages "
+                            + "together that share no extent with a live block.");
                 }
                 advice.add("Shrink between phases, or allocate what lives long first.");
             }

@@ -92,11 +92,12 @@ public final class BackedFit extends BestFit {
         long possible(long address, long last, long byteSize, @Nullable SyncStream requester);
 
         /**
-         * Returns the end of what is backed.
+         * Returns the end of what is backed in a region.
          *
-         * @return the first address from which on nothing is backed
+         * @param address an address of the region
+         * @return the first address from which on nothing is backed there
          */
-        long end();
+        long end(long address);
 
         /**
          * Returns whether a requester may use a free range at once: {@link #lacks} returns 0.
@@ -252,12 +253,17 @@ public final class BackedFit extends BestFit {
      * @param granules granules needed, at least 1
      * @param requested bytes that the caller requested, to be remembered
      * @param requester the stream that requests it, {@code null} for none
-     * @return the address, {@link #NO_ADDRESS} if no free chunk that is large enough can be backed now
+     * @param most the most that it may cost to back it, as {@link Backing#lacks} counts it
+     * @return the address, {@link #NO_ADDRESS} if no free chunk that is large enough can be backed now, or each costs
+     *     more
      */
-    public long takeLeastLacking(long granules, long requested, @Nullable SyncStream requester) {
+    public long takeLeastLacking(long granules, long requested, @Nullable SyncStream requester, int most) {
         final Slot slot = slot(requester);
         findLeastLacking(granules, requester, slot);
         hasFit = true;
+        if (leastLacking > most) {
+            return NO_ADDRESS;
+        }
         if (leastLacking == Backing.IMPOSSIBLE) {
             findPossible(granules, requester, slot);
         }
@@ -353,7 +359,7 @@ public final class BackedFit extends BestFit {
         final long last = start + byteSize - Granules.toBytes(granules);
         final Region region = region(found);
         final boolean isAtEnd = start + byteSize == region.base + region.byteSize();
-        return isAtEnd ? Math.min(last, Math.max(start, backing.end())) : last;
+        return isAtEnd ? Math.min(last, Math.max(start, backing.end(start))) : last;
     }
 
     /** Takes a part of what {@link #find} has found: of a chunk, or of an untouched head or tail. */

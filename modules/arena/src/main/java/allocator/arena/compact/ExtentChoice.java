@@ -124,7 +124,7 @@ final class ExtentChoice {
 
     /** Returns how many places from one on have no mapping, up to a number. */
     private int freePlaces(int place, int most) {
-        final long end = Math.min(place + (long) most, arena.rangeBytes() / arena.pageBytes);
+        final long end = Math.min(place + (long) most, table.places.endOfRange(place));
         int free = place;
         while (free < end && table.mappings.extent(free) == NONE) {
             free++;
@@ -169,13 +169,20 @@ final class ExtentChoice {
     /** Returns why there are too few pages for a request. */
     OutOfMemoryException shortage(long byteSize) {
         final OutOfMemoryException ofDevice = shortage;
-        return ofDevice != null
-                ? ofDevice
-                : new OutOfMemoryException(
-                        "Available memory of " + arena.heldLimit.available() + " in pages that can be created and of "
-                                + table.idle() * arena.pageBytes + " in idle ones is too little for requested bytes of "
-                                + Granules.roundUp(byteSize) + ", or no free addresses can be backed",
-                        OutOfMemoryException.Shortage.ofDevice(arena.info, byteSize, OutOfMemoryException.UNKNOWN));
+        if (ofDevice != null) {
+            return ofDevice;
+        }
+        final long available = arena.heldLimit.available();
+        final long idle = table.idle() * arena.pageBytes;
+        final long rounded = Granules.roundUp(byteSize);
+        final String reason = rounded <= available - arena.pageBytes || rounded <= available - arena.pageBytes + idle
+                ? "There are no addresses that can be backed now for requested bytes of " + rounded
+                : "Available memory of " + available / arena.pageBytes * arena.pageBytes
+                        + " in pages that can be created and of " + idle
+                        + " in idle ones is too little for requested bytes of "
+                        + rounded;
+        return new OutOfMemoryException(
+                reason, OutOfMemoryException.Shortage.ofDevice(arena.info, byteSize, OutOfMemoryException.UNKNOWN));
     }
 
     /** Returns a shortage without what the device has left. */

@@ -2,7 +2,6 @@ package allocator.arena.compact;
 
 import allocator.arena.chunk.BackedFit;
 import allocator.arena.chunk.ConsistencyCheck;
-import allocator.arena.chunk.Region;
 import allocator.arena.chunk.Repair;
 import allocator.arena.page.PageSource;
 import allocator.arena.upstream.Counters;
@@ -15,20 +14,19 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The memory of a lane as pages. The lane's chunks lie in one range of addresses, much longer than the memory held;
- * pages are mapped where chunks are in use, and mapped elsewhere once they are idle.
+ * The memory of a lane as pages. The lane's chunks lie in ranges of addresses, longer than the memory held; pages are
+ * mapped where chunks are in use, and mapped elsewhere once they are idle.
  *
  * <p>A request takes the smallest free chunk that fits and whose pages are mapped and idle, or in use for its
  * neighbours: {@link BackedFit} does so without a call of the device. Where there is none, {@link PageGrowth} takes the
  * free chunk that lacks the fewest pages. They are created as long as the lane holds less than what has been in use at
- * once, and a part of it, the <em>slack</em>, more; then idle pages from elsewhere are mapped there. So a request fails
- * only if the limit or the device has fewer pages than it needs, idle ones included.
+ * once, and a part of it, the <em>slack</em>, more; then idle pages from elsewhere are mapped there. An extent stays
+ * where it is for one live byte in it, whatever its size: a request may fail while enough of its pages are free.
  *
  * <p><b>Streams.</b> Memory freed on a stream may be used by that stream, and by others that have waited for it. The
  * same holds for a page that is mapped elsewhere.
@@ -47,13 +45,9 @@ public final class LanePages {
     final BackedFit placement;
     final HeldLimit heldLimit;
     final Counters counters;
-    final AddressRange range = new AddressRange(this);
+    final AddressRanges ranges = new AddressRanges(this);
     final PageGrowth growth;
     private final PageReturns returns;
-
-    /** The range, {@code null} until the first request. Guarded by the lock. */
-    @Nullable
-    Region region;
 
     /**
      * Creates the memory of a lane, without pages and addresses.
@@ -171,11 +165,6 @@ public final class LanePages {
         return table.extents.idleCount();
     }
 
-    /** Returns the length of the range, which exists. Under the lock. */
-    long rangeBytes() {
-        return Objects.requireNonNull(region).byteSize();
-    }
-
     /** Returns the counters of pages. Under the lock. */
     public List<AllocatorStats.Counter> statistics() {
         return growth.statistics();
@@ -261,7 +250,7 @@ public final class LanePages {
     }
 
     /**
-     * Releases all pages and the range, after {@link #leaveAll}. A second call tries again what failed. Under the
+     * Releases all pages and the ranges, after {@link #leaveAll}. A second call tries again what failed. Under the
      * device lock.
      *
      * @param failures takes what is thrown

@@ -55,7 +55,7 @@ public final class MappedRanges {
      */
     public long sameMapping(long address, long end) {
         final long backing = backing(address);
-        final long last = table.end();
+        final long last = table.end(address);
         long next = Math.min(end, table.address(table.place(address) + 1));
         while (next < end && next < last && backing(next) == backing) {
             next = Math.min(end, table.address(table.place(next) + 1));

@@ -1,5 +1,6 @@
 package allocator.arena.compact;
 
+import allocator.arena.chunk.BackedFit;
 import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
@@ -11,6 +12,7 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.util.BitSet;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,6 +54,12 @@ final class PageGrowth {
 
     /** Whether there are addresses for the current attempt, as far as is known. Guarded by the device lock. */
     private boolean hasFit;
+
+    /** Whether the current attempt has found no chunk that lacks as little as new addresses. */
+    private boolean wantsAddresses;
+
+    /** Why there are no more addresses, if there were to be. Guarded by the device lock. */
+    private @Nullable OutOfMemoryException noAddresses;
 
     PageGrowth(LanePages arena, ExtentSizes sizes) {
         this.arena = arena;
@@ -143,7 +151,7 @@ final class PageGrowth {
             final boolean isHopeless = isLast && address != NOT_NOW;
             // Without anything to wait for, there may have been until now.
             if (isHopeless || (!makesRoom(isOfAll) && changes == changes(isOfAll))) {
-                throw failed(byteSize, stream, shortage == null ? shortage(byteSize) : shortage, before);
+                throw failed(byteSize, stream, shortage, before);
             }
             isLast = true;
             hasEndedMappings = false;
@@ -151,9 +159,15 @@ final class PageGrowth {
     }
 
     private OutOfMemoryException failed(
-            long byteSize, @Nullable SyncStream stream, OutOfMemoryException shortage, long before) {
+            long byteSize, @Nullable SyncStream stream, @Nullable OutOfMemoryException thrown, long before) {
+        final OutOfMemoryException ofAddresses = noAddresses;
+        if (thrown == null && ofAddresses != null) {
+            arena.releaseDownTo(before);
+            return arena.lane.failure(byteSize, stream, ofAddresses, true);
+        }
+        final OutOfMemoryException shortage = thrown == null ? arena.locked(() -> choice.shortage(byteSize)) : thrown;
         final boolean isKnown = !arena.releaseDownTo(before); // what the device has left
-        return arena.lane.failure(byteSize, stream, isKnown ? shortage : choice.ofUnknown(shortage));
+        return arena.lane.failure(byteSize, stream, isKnown ? shortage : choice.ofUnknown(shortage), false);
     }
 
     private long changes(boolean isOfAll) {
@@ -169,14 +183,14 @@ final class PageGrowth {
      * Allocates, without a wait.
      *
      * @return the address; {@link #NO_ADDRESS} if there are too few pages, {@link #NOT_NOW} if there are enough
-     * @throws OutOfMemoryException if the source has no addresses, or no room for a mapping
+     * @throws OutOfMemoryException if the source has no room for a mapping
      */
     private long allocateOnce(long byteSize, @Nullable SyncStream stream, boolean isExact, boolean isOfAll) {
         arena.deviceLock.lock();
         try {
             endUselessMappings();
-            final Region range = arena.range.ensure(byteSize);
-            final long address = arena.lane.lockedLong(() -> take(range, byteSize, stream, isExact));
+            noAddresses = null;
+            final long address = takeWithAddresses(byteSize, stream, isExact);
             if (!table.growing.isActive()) {
                 return address == NO_ADDRESS ? lacking(byteSize, isOfAll) : address;
             }
@@ -185,7 +199,7 @@ final class PageGrowth {
                 isBacked = back(stream);
                 if (isBacked) {
                     arena.locked(() -> {
-                        arena.placement.step = arena.placement.liveChunk(range, address);
+                        arena.placement.step = arena.placement.liveChunk(region(address), address);
                         table.growing.end();
                         unfinished = NOTHING;
                         arena.lane.allocated(Granules.roundUp(byteSize), byteSize);
@@ -204,22 +218,55 @@ final class PageGrowth {
     }
 
     /**
-     * Takes a chunk that is backed, or begins to back one. Under both locks.
+     * Takes a chunk that is backed, or begins to back one; where new addresses would lack less, among those. Under the
+     * device lock.
      *
      * @return its address, {@link #NO_ADDRESS} if no chunk can be backed now
      */
-    private long take(Region range, long byteSize, @Nullable SyncStream stream, boolean isExact) {
+    private long takeWithAddresses(long byteSize, @Nullable SyncStream stream, boolean isExact) {
+        if (arena.ranges.mayAdd(byteSize)) {
+            final long pages = (byteSize + arena.pageBytes - 1) / arena.pageBytes;
+            final int most = (int) Math.min(pages + 1, BackedFit.Backing.IMPOSSIBLE);
+            final long address = arena.lane.lockedLong(() -> take(byteSize, stream, isExact, most));
+            if (address != NO_ADDRESS || !wantsAddresses) {
+                return address;
+            }
+            try {
+                arena.ranges.add(byteSize);
+            } catch (OutOfMemoryException e) {
+                noAddresses = e;
+            }
+        }
+        final long address = arena.lane.lockedLong(() -> take(byteSize, stream, isExact, BackedFit.Backing.IMPOSSIBLE));
+        if (address == NO_ADDRESS && wantsAddresses && noAddresses == null) {
+            noAddresses = arena.ranges.allInUse(byteSize);
+        }
+        return address;
+    }
+
+    /**
+     * Takes a chunk that is backed, or begins to back one. Under both locks.
+     *
+     * @param most the most pages that it may lack
+     * @return its address, {@link #NO_ADDRESS} if no chunk can be backed now
+     */
+    private long take(long byteSize, @Nullable SyncStream stream, boolean isExact, int most) {
         abandonLeft();
         choice.begin();
         hasFit = true;
+        wantsAddresses = false;
         final long bytes = Granules.roundUp(byteSize);
         // At both ends it may share a page with others.
         final long leastNeeded = bytes - (table.idle() + 2) * arena.pageBytes;
-        final boolean isPossible = bytes <= range.byteSize()
-                && bytes <= arena.heldLimit.limit()
-                && leastNeeded <= arena.heldLimit.available();
+        final boolean isPossible = bytes <= arena.heldLimit.limit() && leastNeeded <= arena.heldLimit.available();
         final long backed = isExact || !isPossible ? takeBacked(byteSize, stream) : NO_ADDRESS;
-        return backed != NO_ADDRESS || !isPossible ? backed : begin(byteSize, stream, isExact);
+        if (backed != NO_ADDRESS || !isPossible) {
+            return backed;
+        }
+        hasFit = bytes <= arena.ranges.largest();
+        final long address = hasFit ? begin(byteSize, stream, isExact, most) : NO_ADDRESS;
+        wantsAddresses = address == NO_ADDRESS;
+        return address;
     }
 
     /**
@@ -228,7 +275,7 @@ final class PageGrowth {
      */
     private long lacking(long byteSize, boolean isOfAll) {
         final long bytes = Granules.roundUp(byteSize);
-        if (bytes > arena.rangeBytes() || !hasFit) {
+        if (!hasFit) {
             return NO_ADDRESS;
         }
         final long needed = (bytes + arena.pageBytes - 1) / arena.pageBytes + 1 - choice.creatable();
@@ -237,15 +284,11 @@ final class PageGrowth {
         return isEnough ? NOT_NOW : NO_ADDRESS;
     }
 
-    private OutOfMemoryException shortage(long byteSize) {
-        return arena.locked(() -> choice.shortage(byteSize));
-    }
-
     /** Takes a chunk that is backed, wherever it is. Under the arena's lock. */
     private long takeBacked(long byteSize, @Nullable SyncStream stream) {
         arena.placement.unbindEnded();
         final long granules = Granules.ceil(byteSize);
-        final long address = arena.region == null ? NO_ADDRESS : arena.placement.takeBacked(granules, byteSize, stream);
+        final long address = arena.placement.takeBacked(granules, byteSize, stream);
         if (address != NO_ADDRESS) {
             arena.lane.allocated(Granules.toBytes(granules), byteSize);
         }
@@ -253,13 +296,13 @@ final class PageGrowth {
     }
 
     /** Takes the chunk that lacks the fewest pages, and begins to back it if it lacks any. Under both locks. */
-    private long begin(long byteSize, @Nullable SyncStream stream, boolean isExact) {
+    private long begin(long byteSize, @Nullable SyncStream stream, boolean isExact, int most) {
         arena.placement.unbindEnded();
         final long bytes = Granules.roundUp(byteSize);
         final BitSet claimed = new BitSet((int) (bytes / arena.pageBytes) + 2);
         table.setExact(isExact);
         isBeginning = true;
-        final long address = arena.placement.takeLeastLacking(Granules.floor(bytes), byteSize, stream);
+        final long address = arena.placement.takeLeastLacking(Granules.floor(bytes), byteSize, stream, most);
         if (address == NO_ADDRESS || arena.placement.isBacked()) {
             isBeginning = false;
             table.setExact(false);
@@ -377,10 +420,10 @@ final class PageGrowth {
      * @return whether there was one
      */
     boolean abandonLeft() {
-        final Region range = arena.region;
-        if (range == null || !table.growing.isActive()) {
+        if (!table.growing.isActive()) {
             return false;
         }
+        final Region range = region(table.growing.address());
         final int chunk = arena.placement.liveChunk(range, table.growing.address());
         arena.placement.prepareFree();
         table.extents.putBackAll();
@@ -388,6 +431,10 @@ final class PageGrowth {
         arena.placement.freeUnbacked(range, chunk, arena.placement.granules(range, chunk));
         unfinished = NOTHING;
         return true;
+    }
+
+    private Region region(long address) {
+        return Objects.requireNonNull(arena.placement.regions().find(address));
     }
 
     /** Returns the counters. Under the lane's lock. */

@@ -120,9 +120,9 @@ final class PageReturns {
         }
     }
 
-    /** Releases all extents, which are in hand, and then the range. Under the device lock. */
+    /** Releases all extents, which are in hand, and then the ranges. Under the device lock. */
     void giveBack(Failures failures) {
         release(failures);
-        arena.range.giveBack(failures);
+        arena.ranges.giveBack(failures);
     }
 }

@@ -39,10 +39,7 @@ public final class PageTable implements BackedFit.Backing {
     /** The chunk that is being backed. */
     final Growing growing = new Growing();
 
-    private final int shift;
-
-    /** The first address of the range. */
-    private long base;
+    final RangePlaces places;
 
     /** Counts the ranges examined. */
     private long search;
@@ -62,21 +59,17 @@ public final class PageTable implements BackedFit.Backing {
      * @param pageBytes the size of a page
      */
     public PageTable(long pageBytes) {
-        shift = Long.numberOfTrailingZeros(pageBytes);
-    }
-
-    void setBase(long address) {
-        base = address;
+        places = new RangePlaces(Long.numberOfTrailingZeros(pageBytes));
     }
 
     /** Returns the place of an address. */
     int place(long address) {
-        return (int) ((address - base) >>> shift);
+        return places.place(address);
     }
 
-    /** Returns the first address of a place. */
+    /** Returns the first address of a place. Under one of the locks. */
     long address(int place) {
-        return base + ((long) place << shift);
+        return places.address(place);
     }
 
     /** Makes room for mappings at places up to one, and for one more extent. */
@@ -119,8 +112,8 @@ public final class PageTable implements BackedFit.Backing {
     }
 
     @Override
-    public long end() {
-        return address(mappings.end());
+    public long end(long address) {
+        return places.end(address, mappings);
     }
 
     @Override
@@ -161,7 +154,7 @@ public final class PageTable implements BackedFit.Backing {
             final int next = isMapped ? endOfMapping(place) : place + 1;
             if (!isMapped || !isUsable(place, first, end, requester)) {
                 search++; // what was visited is no part of the range any more
-                from = address(next);
+                from = places.near(next);
                 if (from > last) {
                     return NO_ADDRESS;
                 }
@@ -197,7 +190,7 @@ public final class PageTable implements BackedFit.Backing {
 
     @Override
     public long behindLacking() {
-        return address(behindLacking);
+        return places.near(behindLacking);
     }
 
     @Override
@@ -209,7 +202,7 @@ public final class PageTable implements BackedFit.Backing {
             if (mappings.extent(place) != NONE) {
                 next = endOfMapping(place);
                 if (!isUsableInPart(place, requester) && !canBeEnded(mappings.first(place))) {
-                    from = address(next);
+                    from = places.near(next);
                     if (from > last) {
                         return NO_ADDRESS;
                     }
@@ -390,6 +383,7 @@ public final class PageTable implements BackedFit.Backing {
 
     private void addMapping(int place, int extent) {
         mappings.add(place, extent, extents.size(extent), extents.mappings(extent));
+        places.mappedUpTo(place + extents.size(extent));
         extents.setMappings(extent, place, extents.mappingCount(extent) + 1);
         extents.putBack(extent);
     }
@@ -439,7 +433,10 @@ public final class PageTable implements BackedFit.Backing {
 
     /** Returns the bytes of Java heap that the tables take. */
     long bookkeepingBytes() {
-        return mappings.bookkeepingBytes() + extents.bookkeepingBytes() + streams.bookkeepingBytes();
+        return places.bookkeepingBytes()
+                + mappings.bookkeepingBytes()
+                + extents.bookkeepingBytes()
+                + streams.bookkeepingBytes();
     }
 
     /** Compares the tables with one another. */

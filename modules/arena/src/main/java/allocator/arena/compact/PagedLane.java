@@ -74,6 +74,12 @@ public interface PagedLane {
     /** Forgets the addresses from one on, if they were recorded. Under the device lock. */
     void leaving(long base);
 
-    /** Returns the exception for a request that the limit and the device have too few pages for. Takes the lock. */
-    OutOfMemoryException failure(long byteSize, @Nullable SyncStream stream, OutOfMemoryException cause);
+    /**
+     * Returns the exception for a request that there are too few pages for, or no addresses. Takes the lock.
+     *
+     * @param cause says why
+     * @param isOfAddresses whether there are no addresses, whatever pages are free
+     */
+    OutOfMemoryException failure(
+            long byteSize, @Nullable SyncStream stream, OutOfMemoryException cause, boolean isOfAddresses);
 }

@@ -43,13 +43,22 @@ public interface PageSource extends AutoCloseable {
     long pageBytes();
 
     /**
-     * Returns how much memory there is in all, in use or not. The ranges that an arena reserves are a few times as
-     * long.
+     * Returns how much memory there is in all for the process, in use or not. The ranges that an arena reserves are at
+     * most twice as long together.
      *
      * @return bytes, at least {@link #pageBytes}
      * @throws DeviceException if the device or the system fails
      */
     long memoryBytes();
+
+    /**
+     * Returns the Java heap that the tables of the source take.
+     *
+     * @return bytes, approximately; 0 unless an implementation counts them
+     */
+    default long bookkeepingBytes() {
+        return 0;
+    }
 
     /**
      * Reserves a range of addresses. Takes no memory of the device.

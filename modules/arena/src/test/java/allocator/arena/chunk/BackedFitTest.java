@@ -29,21 +29,23 @@ class BackedFitTest {
     @Test
     void thePlaceIsFoundHoweverManyAreInTheWay() {
         backing.place = BASE + 100 * PAGE;
-        assertThat(placement.takeLeastLacking(PAGE_GRANULES, PAGE, null)).isEqualTo(backing.place);
+        assertThat(placement.takeLeastLacking(PAGE_GRANULES, PAGE, null, Integer.MAX_VALUE))
+                .isEqualTo(backing.place);
         assertThat(placement.hasFit()).isTrue();
     }
 
     @Test
     void noPlaceIsNoWantOfAddresses() {
         backing.place = NOWHERE;
-        assertThat(placement.takeLeastLacking(PAGE_GRANULES, PAGE, null)).isEqualTo(Placement.NO_ADDRESS);
+        assertThat(placement.takeLeastLacking(PAGE_GRANULES, PAGE, null, Integer.MAX_VALUE))
+                .isEqualTo(Placement.NO_ADDRESS);
         assertThat(placement.hasFit()).isTrue();
     }
 
     @Test
     void aRangeThatIsTooShortHasNoFit() {
         final long granules = (PAGES + 1) * PAGE_GRANULES;
-        assertThat(placement.takeLeastLacking(granules, Granules.toBytes(granules), null))
+        assertThat(placement.takeLeastLacking(granules, Granules.toBytes(granules), null, Integer.MAX_VALUE))
                 .isEqualTo(Placement.NO_ADDRESS);
         assertThat(placement.hasFit()).isFalse();
     }
@@ -75,7 +77,7 @@ class BackedFitTest {
         }
 
         @Override
-        public long end() {
+        public long end(long address) {
             return BASE + PAGES * PAGE;
         }
 

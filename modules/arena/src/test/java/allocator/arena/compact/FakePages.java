@@ -162,6 +162,11 @@ public final class FakePages implements PageSource {
         return ranges.size();
     }
 
+    /** Returns the bytes of all reserved ranges. */
+    long reservedBytes() {
+        return ranges.values().stream().mapToLong(Long::longValue).sum();
+    }
+
     /** Returns how many calls of create succeeded. */
     long creates() {
         return creates;

@@ -12,13 +12,11 @@ import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.UnsupportedMemoryException;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Stream;
 
 /**
  * Pages of the host's memory, on Linux: parts of a {@link HostFile}, which take up memory where they were used. So
@@ -37,11 +35,6 @@ final class HostPages implements PageSource {
 
     /** How many pages a limit has at least, if it has room for so many of the least size. */
     private static final int LEAST_PAGES = 64;
-
-    private static final Path MEMORY = Path.of("/proc/meminfo");
-
-    /** Where the system does not say how much memory it has. */
-    private static final long MOST_MEMORY = 1L << 40;
 
     private static final Path MAPPINGS_LIMIT = Path.of("/proc/sys/vm/max_map_count");
 
@@ -70,6 +63,7 @@ final class HostPages implements PageSource {
     private final MemoryInfo info;
     private final long pageBytes;
     private final long mappingsLimit;
+    private final HostMemorySize memory;
 
     /** What is reserved beyond a range, so that its first page can be aligned. */
     private final long spare;
@@ -92,6 +86,10 @@ final class HostPages implements PageSource {
     }
 
     HostPages(MemoryInfo info, long pageBytes, LinuxCalls linux, long mappingsLimit) {
+        this(info, pageBytes, linux, mappingsLimit, HostMemorySize.SYSTEM);
+    }
+
+    HostPages(MemoryInfo info, long pageBytes, LinuxCalls linux, long mappingsLimit, HostMemorySize memory) {
         final long smallest = Math.max(LEAST_PAGE_BYTES, linux.getpagesize());
         if (Long.bitCount(pageBytes) != 1 || pageBytes < smallest) {
             throw new IllegalArgumentException(
@@ -101,6 +99,7 @@ final class HostPages implements PageSource {
         this.pageBytes = pageBytes;
         this.linux = linux;
         this.mappingsLimit = mappingsLimit;
+        this.memory = memory;
         spare = pageBytes - linux.getpagesize();
         file = new HostFile(linux, info, pageBytes);
         parked = new ParkedPages(linux, pageBytes, mostBoundaries() / 2);
@@ -201,17 +200,19 @@ final class HostPages implements PageSource {
         return pageBytes;
     }
 
-    /** {@inheritDoc} Where the system does not say, 1 TiB. */
+    /** {@inheritDoc} Less, where a control group of the process has a smaller limit. */
     @Override
     public long memoryBytes() {
-        try (Stream<String> lines = Files.lines(MEMORY, StandardCharsets.US_ASCII)) {
-            return lines.filter(line -> line.startsWith("MemTotal:"))
-                    .mapToLong(line -> Long.parseLong(line.replaceAll("[^0-9]", "")) << 10)
-                    .findFirst()
-                    .orElse(MOST_MEMORY);
-        } catch (IOException | UncheckedIOException | NumberFormatException e) {
-            return MOST_MEMORY;
+        return Math.max(memory.bytes(), pageBytes);
+    }
+
+    @Override
+    public long bookkeepingBytes() {
+        long bytes = file.bookkeepingBytes() + parked.bookkeepingBytes();
+        for (int i = 0; i < ranges.size(); i++) {
+            bytes += ranges.get(i).bookkeepingBytes();
         }
+        return bytes;
     }
 
     @Override
@@ -225,6 +226,10 @@ final class HostPages implements PageSource {
         boolean isReserved = false;
         try {
             final long reserved = linux.mmap(0, range.reservedBytes(), LinuxCalls.PROT_NONE, RESERVED, NO_FILE, 0);
+            if (reserved == -LinuxCalls.ENOMEM && hasMappings()) {
+                throw shortage(
+                        "The process has no range of " + byteSize + " bytes of addresses left (ulimit -v)", byteSize);
+            }
             if (reserved < 0) {
                 throw mappingException("mmap", reserved, byteSize);
             }
@@ -236,6 +241,13 @@ final class HostPages implements PageSource {
                 ranges.removeLast();
             }
         }
+    }
+
+    /** Returns whether the process may have another mapping, be it that it has no addresses for a large one. */
+    private boolean hasMappings() {
+        final long byteSize = linux.getpagesize();
+        final long address = linux.mmap(0, byteSize, LinuxCalls.PROT_NONE, RESERVED, NO_FILE, 0);
+        return address >= 0 && linux.munmap(address, byteSize) == 0;
     }
 
     private HostRange rangeOf(long address) {

@@ -1,5 +1,6 @@
 package allocator.cpu.reference;
 
+import allocator.provider.support.HeapSize;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -11,6 +12,9 @@ import java.util.concurrent.atomic.AtomicLong;
  * that of the first. Between others there is a boundary: {@code mappings == boundaries + 1}.
  */
 final class HostRange {
+    private static final long OBJECT_BYTES = 64;
+    private static final int LEAST_GROWTH = 16;
+
     /** The boundaries in the ranges of all sources. */
     private static final AtomicLong ALL_BOUNDARIES = new AtomicLong();
 
@@ -20,8 +24,11 @@ final class HostRange {
     private long reserved;
     private long address;
 
-    /** For each page of addresses 0, or 1 more than the number of the page that is or may be mapped there. */
-    private final int[] mapped;
+    /**
+     * For each page of addresses 0, or 1 more than the number of the page that is or may be mapped there. It grows:
+     * behind its end nothing is mapped.
+     */
+    private int[] mapped = new int[0];
 
     private int boundaries;
 
@@ -30,7 +37,11 @@ final class HostRange {
         this.byteSize = byteSize;
         this.reservedBytes = reservedBytes;
         this.pageBytes = pageBytes;
-        mapped = new int[(int) (byteSize / pageBytes)];
+    }
+
+    /** Returns the bytes of Java heap that the range takes. */
+    long bookkeepingBytes() {
+        return OBJECT_BYTES + HeapSize.ofInts(mapped.length);
     }
 
     static long allBoundaries() {
@@ -75,10 +86,10 @@ final class HostRange {
 
     /** Returns whether there are pages of addresses from an index on, none of which is mapped. */
     boolean isFree(int index, int size) {
-        if (size > mapped.length - index) {
+        if (size > byteSize / pageBytes - index) {
             return false;
         }
-        for (int i = index; i < index + size; i++) {
+        for (int i = index; i < Math.min(index + size, mapped.length); i++) {
             if (mapped[i] != 0) {
                 return false;
             }
@@ -88,7 +99,11 @@ final class HostRange {
 
     /** Returns the page that is mapped at an index, -1 if none is. */
     int page(int index) {
-        return mapped[index] - 1;
+        return entry(index) - 1;
+    }
+
+    private int entry(int index) {
+        return index < 0 || index >= mapped.length ? 0 : mapped[index];
     }
 
     /** Returns how many boundaries there would be more if pages were mapped where none are. */
@@ -98,8 +113,8 @@ final class HostRange {
 
     /** Returns the boundaries at both ends of several pages of addresses, where the first is as given. */
     private int boundariesIf(int index, int size, int first) {
-        final int left = index == 0 ? 0 : mapped[index - 1];
-        final int right = index + size == mapped.length ? 0 : mapped[index + size];
+        final int left = entry(index - 1);
+        final int right = entry(index + size);
         final int last = first == 0 ? 0 : first + size - 1;
         return (isBoundary(left, first) ? 1 : 0) + (isBoundary(last, right) ? 1 : 0);
     }
@@ -110,6 +125,10 @@ final class HostRange {
 
     /** Notes that pages are mapped where none were. */
     void set(int index, int page, int size) {
+        if (index + size > mapped.length) {
+            final long length = Math.max(index + size + LEAST_GROWTH, mapped.length + (mapped.length >> 1));
+            mapped = Arrays.copyOf(mapped, (int) Math.min(length, byteSize / pageBytes));
+        }
         addBoundaries(boundariesWith(index, page, size));
         for (int i = 0; i < size; i++) {
             mapped[index + i] = page + i + 1;

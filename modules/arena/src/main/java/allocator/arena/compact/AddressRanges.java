@@ -1,0 +1,188 @@
+package allocator.arena.compact;
+
+import allocator.arena.chunk.Granules;
+import allocator.arena.chunk.Placement;
+import allocator.arena.chunk.Region;
+import allocator.provider.support.Failures;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.OutOfMemoryException.Shortage;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * The addresses of a lane: ranges that are reserved as they are needed, each as long as all before it together. The
+ * lanes of an arena reserve no more than a multiple of its limit, nor than a multiple of the memory of the device.
+ *
+ * <p>Guarded by the device lock. What failed after a reservation is done at the next call.
+ */
+final class AddressRanges {
+    /** The most of all lanes by the limit: what streams may still use is not in the way of others. */
+    private static final int LIMITS = 48;
+
+    /** The most of all lanes by the memory of the device: as much as is mapped at most. */
+    private static final int MEMORIES = 2;
+
+    /** The most of all lanes in pages, where that is more. */
+    private static final int LEAST_PAGES = 1024;
+
+    /**
+     * The length of the first range of the arena, where a part of the most is longer. Large models have room in it:
+     * where chunks lie in several ranges, a program that repeats itself calls the device more often.
+     */
+    private static final long FIRST_BYTES = 16L << 30;
+
+    /** The same for each further lane, and as a part of the limit: tables are a little larger for a longer range. */
+    private static final long FURTHER_BYTES = 1 << 30;
+
+    private static final int FURTHER_PART = 128;
+
+    /** A range has at most this part of what is left, unless a request needs more. */
+    private static final int PART = 8;
+
+    /** The most places: more make no table. */
+    private static final int MOST_PLACES = Integer.MAX_VALUE / 2;
+
+    private static final int LEAST_ROOM = 8;
+
+    private final LanePages arena;
+
+    private long[] bases = new long[LEAST_ROOM];
+    private long[] byteSizes = new long[LEAST_ROOM];
+    private int count;
+
+    /** The bytes of all ranges. */
+    private long reserved;
+
+    private long largest;
+
+    /** A range that is reserved and not in use yet; 0 if there is none. */
+    private long base;
+
+    private long byteSize;
+
+    /** The most of all lanes, 0 before the first range. */
+    private long most;
+
+    AddressRanges(LanePages arena) {
+        this.arena = arena;
+    }
+
+    /** Returns the length of the longest range, 0 if there is none. */
+    long largest() {
+        return largest;
+    }
+
+    /** Returns whether another range may have room for a request, as far as is known. */
+    boolean mayAdd(long requested) {
+        return needed(requested) <= left();
+    }
+
+    /**
+     * Adds a range that has room for a request.
+     *
+     * @throws OutOfMemoryException if there are no addresses
+     */
+    void add(long requested) {
+        final long needed = needed(requested);
+        final PagedLane.Entry entry = arena.lane.roomForRange();
+        if (count == bases.length) {
+            byteSizes = Arrays.copyOf(byteSizes, 2 * count);
+            bases = Arrays.copyOf(bases, 2 * count);
+        }
+        if (base == 0) {
+            base = reserve(needed, requested);
+        }
+        final long granules = Granules.floor(byteSize);
+        final Region range = arena.placement.newRegion(granules);
+        range.setBase(base);
+        arena.locked(() -> {
+            arena.placement.prepareRegion(granules);
+            arena.placement.step = Placement.BEGUN;
+            arena.table.places.add(base, byteSize);
+            arena.placement.attach(range);
+            return true;
+        });
+        entry.enter(base, byteSize);
+        bases[count] = base;
+        byteSizes[count] = byteSize;
+        count++;
+        largest = Math.max(largest, byteSize);
+        base = 0;
+        if (byteSize < needed) { // it was reserved for another request
+            add(requested);
+        }
+    }
+
+    /** Reserves what is wanted, or a part of it, or at least what is needed: the JVM needs addresses as well. */
+    private long reserve(long needed, long requested) {
+        final long left = left();
+        if (needed > left) {
+            throw allInUse(requested);
+        }
+        final long first = left == most ? FIRST_BYTES : Math.min(FURTHER_BYTES, arena.heldLimit.limit() / FURTHER_PART);
+        final long wanted = Math.max(needed, Math.min(Math.max(first, reserved), left / PART) & -arena.pageBytes);
+        for (byteSize = wanted;
+                ;
+                byteSize = Math.max(needed, byteSize > wanted / PART ? wanted / PART & -arena.pageBytes : 0)) {
+            try {
+                final long address = arena.source.reserve(byteSize);
+                reserved += byteSize;
+                return address;
+            } catch (OutOfMemoryException e) {
+                if (byteSize == needed) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    /** Returns the failure of a request for which nothing more may be reserved. */
+    OutOfMemoryException allInUse(long requested) {
+        return new OutOfMemoryException(
+                "There are no free addresses for requested bytes of " + requested
+                        + " among those of the arena, which reserves at most " + most + " bytes of them",
+                Shortage.ofDevice(arena.info, requested, OutOfMemoryException.UNKNOWN));
+    }
+
+    private long needed(long requested) {
+        return requested > Region.MAX_BYTES ? Long.MAX_VALUE : (requested + arena.pageBytes - 1) & -arena.pageBytes;
+    }
+
+    /** Returns how much may be reserved yet. */
+    private long left() {
+        if (most == 0) {
+            final long byMemory = Math.min(arena.source.memoryBytes(), Long.MAX_VALUE / MEMORIES) * MEMORIES;
+            final long byLimit = Math.min(arena.heldLimit.limit(), Long.MAX_VALUE / LIMITS) * LIMITS;
+            most = Math.max(Math.min(byMemory, byLimit) & -arena.pageBytes, LEAST_PAGES * arena.pageBytes);
+        }
+        long left = most - reserved;
+        final List<LanePages> others = arena.lane.others();
+        for (int i = 0; i < others.size(); i++) {
+            left -= others.get(i).ranges.reserved;
+        }
+        return Math.min(Math.min(left, Region.MAX_BYTES), arena.table.places.left(MOST_PLACES) * arena.pageBytes);
+    }
+
+    /** Gives all ranges back, if nothing is mapped there. Under the device lock, after the lane was closed. */
+    void giveBack(Failures failures) {
+        if (arena.table.mappings.mappedPlaces() > 0) {
+            return;
+        }
+        if (base != 0) {
+            failures.run(() -> {
+                arena.source.unreserve(base, byteSize);
+                base = 0;
+            });
+        }
+        for (int i = count - 1; i >= 0; i--) {
+            final int each = i;
+            if (bases[each] != 0) {
+                failures.run(() -> {
+                    arena.lane.leaving(bases[each]);
+                    arena.source.unreserve(bases[each], byteSizes[each]);
+                    bases[each] = 0;
+                });
+            }
+        }
+    }
+}
