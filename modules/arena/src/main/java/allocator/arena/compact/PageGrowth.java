@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  * mapped from elsewhere, or created, one extent after the other; the device is called without the arena's lock. If that
  * fails, the chunk is free again. The extents made for it stay, idle.
  */
+// One class, since an attempt begins, backs and abandons one chunk in fields that all its steps share.
 final class PageGrowth {
     private static final long NO_ADDRESS = Placement.NO_ADDRESS;
     private static final int NONE = PageTable.NONE;

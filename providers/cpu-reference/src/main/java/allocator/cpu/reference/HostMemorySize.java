@@ -34,14 +34,14 @@ record HostMemorySize(Path proc, Path groups) {
         }
         for (final String line : lines(proc.resolve("self/limits"))) {
             if (line.startsWith("Max address space")) { // the soft limit comes first
-                least = Math.min(least, number(line.split(" {2,}")[1], Long.MAX_VALUE) / PART_OF_ADDRESSES);
+                least = Math.min(least, number(line.split(" {2,}", -1)[1], Long.MAX_VALUE) / PART_OF_ADDRESSES);
             }
         }
         for (final String line : lines(proc.resolve("self/cgroup"))) {
             final String[] group = line.split(":", 3); // number:controllers:/path
             if (group.length == 3 && group[1].isEmpty()) {
                 least = Math.min(least, limit(groups, group[2], "memory.max"));
-            } else if (group.length == 3 && List.of(group[1].split(",")).contains("memory")) {
+            } else if (group.length == 3 && List.of(group[1].split(",", -1)).contains("memory")) {
                 least = Math.min(least, limit(groups.resolve("memory"), group[2], "memory.limit_in_bytes"));
             }
         }
