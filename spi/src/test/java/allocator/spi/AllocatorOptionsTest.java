@@ -48,9 +48,10 @@ class AllocatorOptionsTest {
     }
 
     @Test
-    void theLargestSizeIsAcceptedAndTheNextIsNot() {
+    void theLargestSizeIsAcceptedAndLargerOnesMeanIt() {
         assertThat(set(SIZE, Long.toString(OptionKey.MAX_SIZE)).get(SIZE)).isEqualTo(OptionKey.MAX_SIZE);
-        assertRejected(SIZE, Long.toString(OptionKey.MAX_SIZE + 1));
+        assertThat(set(SIZE, Long.toString(OptionKey.MAX_SIZE + 1)).get(SIZE)).isEqualTo(OptionKey.MAX_SIZE);
+        assertRejected(SIZE, "18446744073709551616");
     }
 
     @ParameterizedTest
@@ -58,8 +59,6 @@ class AllocatorOptionsTest {
             strings = {
                 "-1",
                 "0",
-                "9223372036854775807",
-                "9223372036854775808",
                 "",
                 " ",
                 "1 ",
@@ -131,10 +130,10 @@ class AllocatorOptionsTest {
                 .satisfies(e -> {
                     assertThat(e.key()).isEqualTo(key.name());
                     assertThat(e.value()).isEqualTo(text);
-                    assertThat(e.accepted()).isEqualTo(key.accepted());
+                    assertThat(e.accepted()).startsWith(key.accepted());
                     assertThat(e.origin()).isEqualTo("session");
                 })
-                .withMessage("option %s='%s' (from session) is not %s", key.name(), text, key.accepted());
+                .withMessageStartingWith("option %s='%s' (from session) is not %s", key.name(), text, key.accepted());
     }
 
     @Test
