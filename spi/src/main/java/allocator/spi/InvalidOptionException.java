@@ -54,8 +54,8 @@ public final class InvalidOptionException extends AllocatorException {
      * @param value its value
      * @param origin where it was given
      * @param known the keys that are understood
-     * @return the exception; its message names the closest known key, if one is close: one that differs by a prefix,
-     *     or else by the fewest letters, no more than a third of them; {@code arena.max_mem} for the names that ONNX
+     * @return the exception; its message names the closest known key, if one is close: one that differs by a prefix, or
+     *     else by the fewest letters, no more than a third of them; {@code arena.max_mem} for the names that ONNX
      *     Runtime has for it
      */
     public static InvalidOptionException unknownKey(String key, String value, String origin, Collection<String> known) {

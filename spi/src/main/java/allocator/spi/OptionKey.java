@@ -31,7 +31,8 @@ public final class OptionKey<T> {
 
     private static final Pattern SIZE = Pattern.compile("([0-9]{1,20})((?i:[kmgt](?:ib)?)?)");
 
-    private static final String SIZE_FORMS = "write a number, one with a unit such as 64m or 64MiB (k, m, g, t), or max";
+    private static final String SIZE_FORMS =
+            "write a number, one with a unit such as 64m or 64MiB (k, m, g, t), or max";
 
     private final String name;
     private final T defaultValue;
@@ -236,7 +237,9 @@ public final class OptionKey<T> {
                         .orElseThrow());
     }
 
-    /** Reads a size with or without a unit. Above the largest sizes, what fits in 64 bits without a sign is no limit. */
+    /**
+     * Reads a size with or without a unit. Above the largest sizes, what fits in 64 bits without a sign is no limit.
+     */
     private static long bytesBetween(String text, long min, long max) {
         final Matcher size = SIZE.matcher(text);
         if (text.equalsIgnoreCase("max")) {
@@ -312,10 +315,10 @@ public final class OptionKey<T> {
     /**
      * Parses a value.
      *
-     * @param text the value as given; a number has ASCII digits only, no sign and no blanks; a size
-     *     may end with {@code k}, {@code m}, {@code g}, {@code t}, {@code KiB}, {@code MiB}, {@code GiB} or {@code TiB}
-     *     in either case, or be {@code max}, the largest value; where the maximum is that of all sizes, each larger
-     *     number below 2<sup>64</sup> means the largest value too
+     * @param text the value as given; a number has ASCII digits only, no sign and no blanks; a size may end with
+     *     {@code k}, {@code m}, {@code g}, {@code t}, {@code KiB}, {@code MiB}, {@code GiB} or {@code TiB} in either
+     *     case, or be {@code max}, the largest value; where the maximum is that of all sizes, each larger number below
+     *     2<sup>64</sup> means the largest value too
      * @param origin where it was given, for the message
      * @return the value
      * @throws InvalidOptionException if the text is not accepted; it names key, value, accepted values and origin

@@ -55,20 +55,7 @@ class AllocatorOptionsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "-1",
-                "0",
-                "",
-                " ",
-                "1 ",
-                "100abc",
-                "1e6",
-                "0x10",
-                "+1",
-                "\u0661",
-                "\uff11"
-            })
+    @ValueSource(strings = {"-1", "0", "", " ", "1 ", "100abc", "1e6", "0x10", "+1", "\u0661", "\uff11"})
     void badSizesAreRejectedByKeyValueRangeAndOrigin(String text) {
         assertRejected(SIZE, text);
     }

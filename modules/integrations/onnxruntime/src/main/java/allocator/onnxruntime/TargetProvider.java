@@ -41,8 +41,8 @@ final class TargetProvider {
                 return new TargetProvider(NamedProvider.find(ServiceLoader.load(EpFactory.class, own), name), true);
             } catch (IllegalArgumentException last) {
                 throw new IllegalArgumentException(
-                        e.getMessage() + " in the class loader of the thread, " + ofThread + "; in that of the library, "
-                                + own + ": " + last.getMessage(),
+                        e.getMessage() + " in the class loader of the thread, " + ofThread
+                                + "; in that of the library, " + own + ": " + last.getMessage(),
                         last);
             }
         }
