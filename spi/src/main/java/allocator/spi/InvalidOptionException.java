@@ -76,7 +76,7 @@ public final class InvalidOptionException extends AllocatorException {
 
     private static boolean isClose(String key, String candidate) {
         return differsByPrefix(key, candidate)
-                || candidate.endsWith("arena.max_mem") && LIMITS_OF_ONNX_RUNTIME.contains(key)
+                || (candidate.endsWith("arena.max_mem") && LIMITS_OF_ONNX_RUNTIME.contains(key))
                 || 3 * distance(key, candidate) <= Math.max(key.length(), candidate.length());
     }
 
