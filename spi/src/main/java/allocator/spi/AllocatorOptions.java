@@ -120,7 +120,7 @@ public final class AllocatorOptions {
      *
      * @param known the keys that are understood
      * @throws InvalidOptionException for the first key, in key order, that is unknown or has an invalid value; for an
-     *     unknown key it names the closest known key
+     *     unknown key it names the closest known key, if one is close
      */
     public void requireValid(Collection<? extends OptionKey<?>> known) {
         final Map<String, OptionKey<?>> byName = new TreeMap<>();

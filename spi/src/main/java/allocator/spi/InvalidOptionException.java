@@ -2,10 +2,13 @@ package allocator.spi;
 
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.Set;
 
 /** Thrown for an invalid setting; names the key, its origin, and what would be accepted (O-01, O-02). */
 public final class InvalidOptionException extends AllocatorException {
     private static final long serialVersionUID = 1L;
+
+    private static final Set<String> LIMITS_OF_ONNX_RUNTIME = Set.of("max_mem", "gpu_mem_limit");
 
     /** The key as given. */
     private final String key;
@@ -51,12 +54,14 @@ public final class InvalidOptionException extends AllocatorException {
      * @param value its value
      * @param origin where it was given
      * @param known the keys that are understood
-     * @return the exception; its message names the closest known key: one that differs by a prefix, or else by the
-     *     fewest letters
+     * @return the exception; its message names the closest known key, if one is close: one that differs by a prefix, or
+     *     else by the fewest letters, no more than a third of them; {@code arena.max_mem} for the names that ONNX
+     *     Runtime has for it
      */
     public static InvalidOptionException unknownKey(String key, String value, String origin, Collection<String> known) {
         final String accepted = known.isEmpty() ? "no options" : String.join(", ", known);
         final String nearest = known.stream()
+                .filter(candidate -> isClose(key, candidate))
                 .min(Comparator.comparingInt((String candidate) -> differsByPrefix(key, candidate) ? 0 : 1)
                         .thenComparingInt(candidate -> distance(key, candidate)))
                 .map(candidate -> "; did you mean " + candidate + "?")
@@ -67,6 +72,12 @@ public final class InvalidOptionException extends AllocatorException {
                 accepted,
                 origin,
                 "unknown option " + key + "='" + value + "' (from " + origin + ")" + nearest + " Known: " + accepted);
+    }
+
+    private static boolean isClose(String key, String candidate) {
+        return differsByPrefix(key, candidate)
+                || (candidate.endsWith("arena.max_mem") && LIMITS_OF_ONNX_RUNTIME.contains(key))
+                || 3 * distance(key, candidate) <= Math.max(key.length(), candidate.length());
     }
 
     private static boolean differsByPrefix(String a, String b) {

@@ -1,11 +1,13 @@
 package allocator.spi;
 
+import java.math.BigInteger;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -26,6 +28,11 @@ public final class OptionKey<T> {
      */
     public static final OptionKey<Boolean> EXCLUSIVE =
             flag("arena.exclusive", false, "1: a new instance of its own, instead of the one that users share");
+
+    private static final Pattern SIZE = Pattern.compile("([0-9]{1,20})((?i:[kmgt](?:ib)?)?)");
+
+    private static final String SIZE_FORMS =
+            "write a number, one with a unit such as 64m or 64MiB (k, m, g, t), or max";
 
     private final String name;
     private final T defaultValue;
@@ -81,7 +88,7 @@ public final class OptionKey<T> {
                 roundUp(defaultBytes),
                 "a size in bytes from 1 to " + maxBytes,
                 description,
-                text -> roundUp(between(text, 1, maxBytes)),
+                text -> roundUp(bytesBetween(text, 1, maxBytes)),
                 String::valueOf);
     }
 
@@ -99,7 +106,7 @@ public final class OptionKey<T> {
                 defaultBytes,
                 "a number of bytes from 0 to " + Long.MAX_VALUE,
                 description,
-                text -> between(text, 0, Long.MAX_VALUE),
+                text -> bytesBetween(text, 0, Long.MAX_VALUE),
                 String::valueOf);
     }
 
@@ -190,7 +197,7 @@ public final class OptionKey<T> {
         }
     }
 
-    /** Thrown for a list with an entry that is not accepted; the message says which and why, empty if that is plain. */
+    /** Thrown for a text that is not accepted; the message says why, or what else is, empty if that is plain. */
     private static final class RejectedEntryException extends IllegalArgumentException {
         private static final long serialVersionUID = 1L;
 
@@ -228,6 +235,29 @@ public final class OptionKey<T> {
                         .map(Map.Entry::getKey)
                         .findFirst()
                         .orElseThrow());
+    }
+
+    /**
+     * Reads a size with or without a unit. Above the largest sizes, what fits in 64 bits without a sign is no limit.
+     */
+    private static long bytesBetween(String text, long min, long max) {
+        final Matcher size = SIZE.matcher(text);
+        if (text.equalsIgnoreCase("max")) {
+            return max;
+        }
+        if (!size.matches()) {
+            throw new RejectedEntryException(SIZE_FORMS);
+        }
+        final String unit = size.group(2);
+        final int shift = unit.isEmpty() ? 0 : 10 * ("kmgt".indexOf(Character.toLowerCase(unit.charAt(0))) + 1);
+        final BigInteger value = new BigInteger(size.group(1)).shiftLeft(shift);
+        if (max >= MAX_SIZE && value.compareTo(BigInteger.valueOf(max)) > 0 && value.bitLength() <= Long.SIZE) {
+            return max;
+        }
+        if (value.compareTo(BigInteger.valueOf(min)) < 0 || value.compareTo(BigInteger.valueOf(max)) > 0) {
+            throw new RejectedEntryException(SIZE_FORMS);
+        }
+        return value.longValue();
     }
 
     private static long between(String text, long min, long max) {
@@ -285,7 +315,10 @@ public final class OptionKey<T> {
     /**
      * Parses a value.
      *
-     * @param text the value as given; a number has ASCII digits only, no sign and no blanks
+     * @param text the value as given; a number has ASCII digits only, no sign and no blanks; a size may end with
+     *     {@code k}, {@code m}, {@code g}, {@code t}, {@code KiB}, {@code MiB}, {@code GiB} or {@code TiB} in either
+     *     case, or be {@code max}, the largest value; where the maximum is that of all sizes, each larger number below
+     *     2<sup>64</sup> means the largest value too
      * @param origin where it was given, for the message
      * @return the value
      * @throws InvalidOptionException if the text is not accepted; it names key, value, accepted values and origin

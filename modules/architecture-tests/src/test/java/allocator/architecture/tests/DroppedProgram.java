@@ -23,8 +23,8 @@ public final class DroppedProgram {
                 Environment.builder().providersFrom(Path.of(args[0])).build()) {
             environment
                     .providers()
-                    .forEach(provider ->
-                            System.out.println(provider.name() + " " + provider.failure().orElse("loads")));
+                    .forEach(provider -> System.out.println(
+                            provider.name() + " " + provider.failure().orElse("loads")));
             for (int i = 1; i < args.length; i++) {
                 try (Session session = environment.openSession(
                         SessionOptions.builder().provider(args[i]).build())) {

@@ -19,6 +19,7 @@ class LoggingPageTest {
     private static final Pattern LOGGER =
             Pattern.compile("System\\s*\\.getLogger\\(\\s*(?:\"([^\"]+)\"|(\\w+)\\.class\\.getName\\(\\))\\s*\\)");
     private static final Pattern LEVEL = Pattern.compile("\\bLevel\\.([A-Z]+)\\b");
+    private static final Pattern OF_ANOTHER_CLASS = Pattern.compile("\\b[A-Z]\\w*\\.LOGGER\\b");
     private static final Pattern ROW = Pattern.compile("(?m)^\\| (?:`(allocator[\\w.]*)` )?\\| `([A-Z]+)` \\|");
 
     @Test
@@ -30,6 +31,24 @@ class LoggingPageTest {
     void aProgramThatConfiguresNothingSeesNoRoutine() throws IOException {
         assertThat(inCode().values())
                 .allSatisfy(levels -> assertThat(levels).isSubsetOf("TRACE", "DEBUG", "WARNING", "ERROR"));
+    }
+
+    /** Also in a class that logs through the logger of another one. */
+    @Test
+    void noClassLogsAboveDebugWhatGoesAsPlanned() throws IOException {
+        for (final ReactorModule module : ReactorModule.all()) {
+            final Path sources = module.path().resolve("src/main/java");
+            if (Files.exists(sources)) {
+                for (final Path file : SampleJar.javaFiles(sources)) {
+                    final String text = Files.readString(file);
+                    if (OF_ANOTHER_CLASS.matcher(text).find()) {
+                        assertThat(LEVEL.matcher(text).results().map(level -> level.group(1)))
+                                .as(file.toString())
+                                .isSubsetOf("TRACE", "DEBUG", "WARNING", "ERROR");
+                    }
+                }
+            }
+        }
     }
 
     private static Map<String, Set<String>> onPage() throws IOException {

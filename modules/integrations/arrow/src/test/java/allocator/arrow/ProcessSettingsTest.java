@@ -24,7 +24,7 @@ class ProcessSettingsTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
             budget         | -1       | is not a number of bytes from 0 to
-            budget         | 64MiB    | is not a number of bytes from 0 to
+            budget         | 64MB     | is not a number of bytes from 0 to
             budget         | 16777215 | is not 0 for no limit, or at least 16777216, the chunk
             child_budgets  | yes      | is not 0 (off) or 1 (on)
             track_leaks    | true     | is not 0 (off) or 1 (on)

@@ -25,13 +25,27 @@ final class TargetProvider {
     }
 
     /**
-     * Finds a provider on the module path or the class path. Others that are broken are passed over, and named if there
-     * is no such provider.
+     * Finds a provider on the module path or the class path, by the class loader of the thread or else that of this
+     * class: a thread of a pool may have another one than the application. Others that are broken are passed over, and
+     * named if there is no such provider.
      *
      * @throws IllegalArgumentException if there is none of that name
      */
     static TargetProvider find(String name) {
-        return new TargetProvider(NamedProvider.find(ServiceLoader.load(EpFactory.class), name), true);
+        final ClassLoader own = TargetProvider.class.getClassLoader();
+        final ClassLoader ofThread = Thread.currentThread().getContextClassLoader();
+        try {
+            return new TargetProvider(NamedProvider.find(ServiceLoader.load(EpFactory.class, ofThread), name), true);
+        } catch (IllegalArgumentException e) {
+            try {
+                return new TargetProvider(NamedProvider.find(ServiceLoader.load(EpFactory.class, own), name), true);
+            } catch (IllegalArgumentException last) {
+                throw new IllegalArgumentException(
+                        e.getMessage() + " in the class loader of the thread, " + ofThread
+                                + "; in that of the library, " + own + ": " + last.getMessage(),
+                        last);
+            }
+        }
     }
 
     EpFactory factory() {

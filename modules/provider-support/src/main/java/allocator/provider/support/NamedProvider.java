@@ -58,7 +58,10 @@ public final class NamedProvider {
                 closeUnused(provider);
             }
         }
-        throw new IllegalArgumentException("no provider is called " + name + "; there are " + found);
+        throw new IllegalArgumentException("no provider is called " + name + "; there are " + found
+                + (found.isEmpty()
+                        ? " (a jar merged of several needs all lines of META-INF/services/allocator.spi.EpFactory)"
+                        : ""));
     }
 
     private static void closeUnused(EpFactory provider) {

@@ -178,7 +178,7 @@ final class ProviderDirectory {
             controller.layer().modules().forEach(controller::enableNativeAccess);
         } else {
             ProviderSearch.LOGGER.log(
-                    System.Logger.Level.INFO,
+                    System.Logger.Level.DEBUG,
                     "providers of " + directory + " have no native access: start Java with --enable-native-access="
                             + (own.isNamed() ? own.getName() : "ALL-UNNAMED") + " to let the runtime grant it");
         }

@@ -22,7 +22,7 @@ final class Providers {
         final Iterator<EpFactory> all = ServiceLoader.load(EpFactory.class).iterator();
         while (hasNext(all, others)) {
             final @Nullable EpFactory factory = next(all, others);
-            if (factory != null && factory.name().equals(name)) {
+            if (factory != null && name.equals(factory.name())) {
                 CudaDrivers.callWith(driver, factory::discoverDevices);
                 return factory;
             }
