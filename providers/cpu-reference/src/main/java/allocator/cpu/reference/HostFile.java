@@ -74,6 +74,13 @@ final class HostFile {
         if (opened == -LinuxCalls.EINVAL) {
             opened = linux.memfdCreate(LinuxCalls.MFD_CLOEXEC);
         }
+        if (opened == -LinuxCalls.EMFILE || opened == -LinuxCalls.ENFILE) {
+            throw new DeviceException(
+                    "memfd_create failed, as the " + (opened == -LinuxCalls.EMFILE ? "process" : "system")
+                            + " has too many open files (errno " + -opened + "); raise ulimit -n, or close what is "
+                            + "open: each arena with arena.policy=compact needs a descriptor",
+                    null);
+        }
         if (opened < 0) {
             throw new UnsupportedMemoryException(
                     "memfd_create failed with errno " + -opened + "; arena.policy=best-fit works without it");
@@ -153,7 +160,10 @@ final class HostFile {
     }
 
     private static DeviceException failure(String call, long result) {
-        return new DeviceException(call + " failed with errno " + -result, null);
+        final String advice = result == -LinuxCalls.EOPNOTSUPP
+                ? ", as the system cannot return a part of a file of memory; use arena.policy=best-fit"
+                : "";
+        return new DeviceException(call + " failed with errno " + -result + advice, null);
     }
 
     /** Returns the size of an extent in pages. */

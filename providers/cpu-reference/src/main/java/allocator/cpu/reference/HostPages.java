@@ -10,11 +10,6 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.UnsupportedMemoryException;
-import java.io.IOException;
-import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -24,8 +19,8 @@ import java.util.List;
  * none at the first use.
  *
  * <p>Reserved addresses are mapped, but not to be read. The system counts mappings, and neighbours as one where their
- * pages are neighbours too; {@code vm.max_map_count} limits them. A JVM that finds none left ends at once, so the pages
- * of all sources take no more than three quarters of them.
+ * pages are neighbours too; {@code vm.max_map_count} limits them. A JVM that finds none left ends at once, so pages
+ * are mapped only where {@link Mappings} have room.
  */
 final class HostPages implements PageSource {
     /** A compromise between the calls for a large block and the waste of a small one. */
@@ -36,11 +31,7 @@ final class HostPages implements PageSource {
     /** How many pages a limit has at least, if it has room for so many of the least size. */
     private static final int LEAST_PAGES = 64;
 
-    private static final Path MAPPINGS_LIMIT = Path.of("/proc/sys/vm/max_map_count");
-
     static final int RESERVED = LinuxCalls.MAP_PRIVATE | LinuxCalls.MAP_ANONYMOUS | LinuxCalls.MAP_NORESERVE;
-    /** The limit of Linux where nobody has set another one. */
-    private static final long DEFAULT_MAPPINGS = 65_530;
 
     /** More than a process has. */
     private static final long MOST_ADDRESSES = 1L << 47;
@@ -62,7 +53,7 @@ final class HostPages implements PageSource {
     private final LinuxCalls linux;
     private final MemoryInfo info;
     private final long pageBytes;
-    private final long mappingsLimit;
+    private final Mappings mappings;
     private final HostMemorySize memory;
 
     /** What is reserved beyond a range, so that its first page can be aligned. */
@@ -82,14 +73,14 @@ final class HostPages implements PageSource {
      * @throws IllegalArgumentException if no page can have that size
      */
     HostPages(MemoryInfo info, long pageBytes, Platform platform) {
-        this(info, pageBytes, nativeCalls(platform), mappingsLimit());
+        this(info, pageBytes, nativeCalls(platform), Mappings.PROCESS);
     }
 
-    HostPages(MemoryInfo info, long pageBytes, LinuxCalls linux, long mappingsLimit) {
-        this(info, pageBytes, linux, mappingsLimit, HostMemorySize.SYSTEM);
+    HostPages(MemoryInfo info, long pageBytes, LinuxCalls linux, Mappings mappings) {
+        this(info, pageBytes, linux, mappings, HostMemorySize.SYSTEM);
     }
 
-    HostPages(MemoryInfo info, long pageBytes, LinuxCalls linux, long mappingsLimit, HostMemorySize memory) {
+    HostPages(MemoryInfo info, long pageBytes, LinuxCalls linux, Mappings mappings, HostMemorySize memory) {
         final long smallest = Math.max(LEAST_PAGE_BYTES, linux.getpagesize());
         if (Long.bitCount(pageBytes) != 1 || pageBytes < smallest) {
             throw new IllegalArgumentException(
@@ -98,11 +89,11 @@ final class HostPages implements PageSource {
         this.info = info;
         this.pageBytes = pageBytes;
         this.linux = linux;
-        this.mappingsLimit = mappingsLimit;
+        this.mappings = mappings;
         this.memory = memory;
         spare = pageBytes - linux.getpagesize();
         file = new HostFile(linux, info, pageBytes);
-        parked = new ParkedPages(linux, pageBytes, mostBoundaries() / 2);
+        parked = new ParkedPages(linux, pageBytes, mappings);
         try {
             prepare();
         } catch (Throwable e) {
@@ -161,27 +152,11 @@ final class HostPages implements PageSource {
         return new OutOfMemoryException(reason, Shortage.ofDevice(info, byteSize, OutOfMemoryException.UNKNOWN));
     }
 
-    /** Reads the limit. Such a file gives its contents to the first read alone, so that must not be of one byte. */
-    static long mappingsLimit() {
-        final byte[] text = new byte[32];
-        try (InputStream limit = Files.newInputStream(MAPPINGS_LIMIT)) {
-            final int byteSize = limit.read(text);
-            return Long.parseLong(new String(text, 0, Math.max(byteSize, 0), StandardCharsets.US_ASCII).strip());
-        } catch (IOException | NumberFormatException e) {
-            return DEFAULT_MAPPINGS;
-        }
-    }
-
-    private String moreMappings() {
-        return "vm.max_map_count is " + mappingsLimit
-                + "; raise it (sysctl -w vm.max_map_count=...), or use larger pages";
-    }
-
     /** Describes the failure of a call that changes mappings. */
     private String mappingFailure(String call, long result) {
         final String failure = call + " failed with errno " + -result;
         return result == -LinuxCalls.ENOMEM
-                ? failure + ", as a process may have no more mappings or addresses: " + moreMappings()
+                ? failure + ", as a process may have no more mappings or addresses: " + mappings.advice()
                 : failure;
     }
 
@@ -221,7 +196,7 @@ final class HostPages implements PageSource {
         if (byteSize > MOST_ADDRESSES || byteSize / pageBytes > MOST_PAGES) {
             throw shortage("No process has that many addresses", byteSize);
         }
-        final HostRange range = new HostRange(byteSize, byteSize + spare, pageBytes);
+        final HostRange range = new HostRange(mappings, byteSize, byteSize + spare, pageBytes);
         ranges.add(range); // before the call, as the Java heap may end
         boolean isReserved = false;
         try {
@@ -330,18 +305,14 @@ final class HostPages implements PageSource {
         return linux.mmap(address, byteSize, READ_AND_WRITE, flags, file.descriptor(), first * pageBytes);
     }
 
-    private long mostBoundaries() {
-        return mappingsLimit / 4 * 3;
-    }
-
     /** Keeps mappings for the rest of the process. */
     private void requireMappings(int more) {
-        if (more > 0 && HostRange.allBoundaries() + more > mostBoundaries()) {
+        if (more > 0 && !mappings.haveRoomFor(more)) {
             parked.giveBack(file);
         }
-        if (more > 0 && HostRange.allBoundaries() + more > mostBoundaries()) {
+        if (more > 0 && !mappings.haveRoomFor(more)) {
             throw shortage(
-                    "The pages would take more than three quarters of the process's mappings: " + moreMappings(),
+                    "The pages would take more than three quarters of the process's mappings: " + mappings.advice(),
                     pageBytes);
         }
     }

@@ -2,7 +2,6 @@ package allocator.cpu.reference;
 
 import allocator.provider.support.HeapSize;
 import java.util.Arrays;
-import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Addresses that {@link HostPages} reserved, those of them that its user got, and which page is mapped where. Extents
@@ -15,9 +14,7 @@ final class HostRange {
     private static final long OBJECT_BYTES = 64;
     private static final int LEAST_GROWTH = 16;
 
-    /** The boundaries in the ranges of all sources. */
-    private static final AtomicLong ALL_BOUNDARIES = new AtomicLong();
-
+    private final Mappings mappings;
     private final long byteSize;
     private final long reservedBytes;
     private final long pageBytes;
@@ -33,7 +30,8 @@ final class HostRange {
     private int boundaries;
 
     /** Creates a range that is not reserved yet. */
-    HostRange(long byteSize, long reservedBytes, long pageBytes) {
+    HostRange(Mappings mappings, long byteSize, long reservedBytes, long pageBytes) {
+        this.mappings = mappings;
         this.byteSize = byteSize;
         this.reservedBytes = reservedBytes;
         this.pageBytes = pageBytes;
@@ -42,10 +40,6 @@ final class HostRange {
     /** Returns the bytes of Java heap that the range takes. */
     long bookkeepingBytes() {
         return OBJECT_BYTES + HeapSize.ofInts(mapped.length);
-    }
-
-    static long allBoundaries() {
-        return ALL_BOUNDARIES.get();
     }
 
     void reservedAt(long start) {
@@ -143,11 +137,11 @@ final class HostRange {
 
     private void addBoundaries(int more) {
         boundaries += more;
-        ALL_BOUNDARIES.addAndGet(more);
+        mappings.add(more);
     }
 
     /** Ends the range with all its mappings. */
     void end() {
-        ALL_BOUNDARIES.addAndGet(-boundaries);
+        mappings.add(-boundaries);
     }
 }

@@ -29,9 +29,12 @@ interface LinuxCalls {
 
     int ENOMEM = 12;
     int EINVAL = 22;
+    int ENFILE = 23;
+    int EMFILE = 24;
     int EFBIG = 27;
     int ENOSPC = 28;
     int ENOSYS = 38;
+    int EOPNOTSUPP = 95;
 
     /** The size of the system's own pages. */
     long getpagesize();

@@ -15,17 +15,17 @@ final class ParkedPages {
 
     private final LinuxCalls linux;
     private final long pageBytes;
-    private final long mostBoundaries;
+    private final Mappings mappings;
     private @Nullable HostRange range;
 
     /** Whether a call has failed: there is no further one. */
     private boolean hasFailed;
 
-    /** Creates a place without addresses, at which nothing is parked beyond a number of boundaries of all sources. */
-    ParkedPages(LinuxCalls linux, long pageBytes, long mostBoundaries) {
+    /** Creates a place without addresses, at which nothing is parked where mappings are few. */
+    ParkedPages(LinuxCalls linux, long pageBytes, Mappings mappings) {
         this.linux = linux;
         this.pageBytes = pageBytes;
-        this.mostBoundaries = mostBoundaries;
+        this.mappings = mappings;
     }
 
     /**
@@ -37,7 +37,7 @@ final class ParkedPages {
      * @return where it is parked; {@link HostFile#ENDED} if it is not
      */
     long park(HostFile file, int first, int size, long address) {
-        if (hasFailed || HostRange.allBoundaries() + 2 > mostBoundaries) {
+        if (hasFailed || !mappings.haveAmpleRoom()) {
             return HostFile.ENDED;
         }
         final HostRange parked;
@@ -66,7 +66,7 @@ final class ParkedPages {
             return before;
         }
         final long byteSize = Math.max(2L * pages, LEAST_CAPACITY) * pageBytes;
-        final HostRange larger = new HostRange(byteSize, byteSize + pageBytes, pageBytes);
+        final HostRange larger = new HostRange(mappings, byteSize, byteSize + pageBytes, pageBytes);
         final long reserved =
                 linux.mmap(0, larger.reservedBytes(), LinuxCalls.PROT_NONE, HostPages.RESERVED, NO_FILE, 0);
         if (reserved < 0) {
