@@ -92,7 +92,13 @@ class SimulatedGpuConsumerTest {
     @Test
     void testsRunOnTheModulePath() throws Exception {
         final Path classes = folder.resolve("module");
-        Shipped.run("javac", "-d", classes, "-p", jars, listed(SOURCES, file -> file.toString().endsWith(".java")));
+        Shipped.run(
+                "javac",
+                "-d",
+                classes,
+                "-p",
+                jars,
+                listed(SOURCES, file -> file.toString().endsWith(".java")));
         assertPassed(
                 "module com.example.streams",
                 run(List.of(
@@ -143,7 +149,8 @@ class SimulatedGpuConsumerTest {
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void theProviderThatServesADeviceIsTheSameOnBothPaths(boolean isOnModulePath) throws Exception {
-        final Path source = Files.createDirectory(folder.resolve("source-" + isOnModulePath)).resolve("Serving.java");
+        final Path source = Files.createDirectory(folder.resolve("source-" + isOnModulePath))
+                .resolve("Serving.java");
         Files.writeString(source, """
                 import allocator.cuda.driver.CudaDrivers;
                 import allocator.cuda.simulated.SimulatedCudaDriver;

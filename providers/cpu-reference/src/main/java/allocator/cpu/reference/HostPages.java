@@ -19,8 +19,8 @@ import java.util.List;
  * none at the first use.
  *
  * <p>Reserved addresses are mapped, but not to be read. The system counts mappings, and neighbours as one where their
- * pages are neighbours too; {@code vm.max_map_count} limits them. A JVM that finds none left ends at once, so pages
- * are mapped only where {@link Mappings} have room.
+ * pages are neighbours too; {@code vm.max_map_count} limits them. A JVM that finds none left ends at once, so pages are
+ * mapped only where {@link Mappings} have room.
  */
 final class HostPages implements PageSource {
     /** A compromise between the calls for a large block and the waste of a small one. */

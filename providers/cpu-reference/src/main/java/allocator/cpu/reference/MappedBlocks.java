@@ -1,6 +1,7 @@
 package allocator.cpu.reference;
 
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.TreeMap;
 
 /**
@@ -89,7 +90,7 @@ final class MappedBlocks {
         return true;
     }
 
-    private static void add(TreeMap<Long, Long> ranges, long start, long end) {
+    private static void add(NavigableMap<Long, Long> ranges, long start, long end) {
         final Map.Entry<Long, Long> before = ranges.lowerEntry(start);
         final Long after = ranges.get(end);
         final boolean joins = before != null && before.getValue() == start;
@@ -99,7 +100,7 @@ final class MappedBlocks {
         }
     }
 
-    private static void remove(TreeMap<Long, Long> ranges, long start, long end) {
+    private static void remove(NavigableMap<Long, Long> ranges, long start, long end) {
         final Map.Entry<Long, Long> whole = ranges.floorEntry(start);
         if (end < whole.getValue()) {
             ranges.put(end, whole.getValue());

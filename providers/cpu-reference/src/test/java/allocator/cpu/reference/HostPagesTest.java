@@ -1,8 +1,8 @@
 package allocator.cpu.reference;
 
 import static allocator.cpu.reference.HostPagesContract.MAPPINGS;
-import static allocator.cpu.reference.HostPagesContract.fewMappings;
 import static allocator.cpu.reference.HostPagesContract.MEMORY;
+import static allocator.cpu.reference.HostPagesContract.fewMappings;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;

@@ -8,6 +8,7 @@ import java.util.BitSet;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Random;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
@@ -165,7 +166,7 @@ class MappedBlocksTest {
             resident.clear(unit(address), unit(address + byteSize));
         }
 
-        private static void add(TreeMap<Long, Long> ranges, long start, long end) {
+        private static void add(NavigableMap<Long, Long> ranges, long start, long end) {
             long first = start;
             final Map.Entry<Long, Long> before = ranges.floorEntry(start);
             if (before != null && before.getValue() >= start) {
@@ -175,7 +176,7 @@ class MappedBlocksTest {
             ranges.put(first, after == null ? end : after);
         }
 
-        private static void remove(TreeMap<Long, Long> ranges, long start, long end) {
+        private static void remove(NavigableMap<Long, Long> ranges, long start, long end) {
             final Map.Entry<Long, Long> one = ranges.floorEntry(start);
             assertThat(one.getValue()).isGreaterThanOrEqualTo(end);
             ranges.remove(one.getKey());

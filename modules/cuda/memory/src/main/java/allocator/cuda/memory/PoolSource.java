@@ -129,7 +129,8 @@ final class PoolSource {
                 address = tryWithinLimit(byteSize, stream);
             }
             if (address == 0) {
-                throw outOfMemory("The limit of arena.max_mem is reached, as free memory is fragmented", byteSize, null);
+                throw outOfMemory(
+                        "The limit of arena.max_mem is reached, as free memory is fragmented", byteSize, null);
             }
             return address;
         }
