@@ -145,10 +145,21 @@ final class PressureRelief {
                 failure.shortage().largestFree(),
                 failure.shortage().deviceFree());
         return new OutOfMemoryException(
-                "No memory, also after " + lanes.count() + (lanes.count() == 1 ? " lane has" : " lanes have")
+                reason(failure) + ", also after " + lanes.count() + (lanes.count() == 1 ? " lane has" : " lanes have")
                         + " returned what is free",
                 shortage,
                 failure.dump(),
                 failure);
+    }
+
+    /** Returns why the memory below had none, without its figures, which are not those of all lanes. */
+    private static String reason(OutOfMemoryException failure) {
+        Throwable first = failure;
+        while (first.getCause() instanceof OutOfMemoryException) {
+            first = first.getCause();
+        }
+        final String message = String.valueOf(first.getMessage());
+        final int figures = message.indexOf(" [");
+        return figures < 0 ? message : message.substring(0, figures);
     }
 }
