@@ -169,7 +169,8 @@ final class ModelArena {
     private void extend(long rounded) {
         final long available = (limit() - countedHeld()) / GRANULE * GRANULE;
         if (rounded > available) {
-            throw outOfMemory("Available memory of " + available + " is smaller than requested bytes of " + rounded);
+            throw outOfMemory("Available memory of " + available + " is smaller than requested bytes of " + rounded
+                    + " under arena.max_mem");
         }
         long size = rounded;
         if (config.extendStrategy() == ExtendStrategy.POWER_OF_TWO) {
@@ -211,7 +212,8 @@ final class ModelArena {
         }
         final long available = limit() - countedHeld();
         if (byteSize > available) {
-            throw outOfMemory("Available memory of " + available + " is smaller than requested bytes of " + byteSize);
+            throw outOfMemory("Available memory of " + available + " is smaller than requested bytes of " + byteSize
+                    + " under arena.max_mem");
         }
         final long address;
         try {
