@@ -210,26 +210,4 @@ public final class ArenaOptions {
                         POLICY.name(), POLICY.format(PlacementPolicy.BEST_FIT), requested.origin(POLICY.name()))
                 : requested;
     }
-
-    /**
-     * Returns options as an arena on pages serves them: its limit is whole pages. Without pages if the limit has room
-     * for none.
-     *
-     * @param requested the options
-     * @param pageBytes the size of a page; {@code 0} if there is none for the limit
-     * @return the options with a limit of whole pages, or another policy; the same where that changes nothing
-     */
-    public static AllocatorOptions inPages(AllocatorOptions requested, long pageBytes) {
-        final long maxMem = requested.get(MAX_MEM);
-        if (requested.get(POLICY) != PlacementPolicy.COMPACT || maxMem == 0) {
-            return requested;
-        }
-        if (pageBytes == 0 || maxMem < pageBytes) {
-            return withoutPages(requested);
-        }
-        return maxMem % pageBytes == 0
-                ? requested
-                : requested.with(
-                        MAX_MEM.name(), Long.toString(maxMem - maxMem % pageBytes), requested.origin(MAX_MEM.name()));
-    }
 }

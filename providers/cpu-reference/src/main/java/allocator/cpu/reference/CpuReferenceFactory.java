@@ -128,8 +128,9 @@ public final class CpuReferenceFactory implements EpFactory {
     public Allocator createAllocator(MemoryInfo info, AllocatorOptions options) {
         options.requireValid(OPTION_KEYS);
         final CLibrary ignored = CLibrary.of(platform); // before a class is initialized that would stay unusable
-        final AllocatorOptions served =
-                ArenaOptions.inPages(options, HostPages.pageBytesFor(options.get(ArenaOptions.MAX_MEM)));
+        final AllocatorOptions served = HostPages.pageBytesFor(options.get(ArenaOptions.MAX_MEM)) == 0
+                ? ArenaOptions.withoutPages(options)
+                : options;
         final ArenaConfig config = ArenaConfig.from(served); // reads the files of plans
         synchronized (lock) {
             requireOpen();

@@ -31,6 +31,8 @@ final class HostPages implements PageSource {
     /** How many pages a limit has at least, if it has room for so many of the least size. */
     private static final int LEAST_PAGES = 64;
 
+    private static final long LEAST_LIMIT = 16 * LEAST_PAGE_BYTES;
+
     static final int RESERVED = LinuxCalls.MAP_PRIVATE | LinuxCalls.MAP_ANONYMOUS | LinuxCalls.MAP_NORESERVE;
 
     /** More than a process has. */
@@ -106,13 +108,13 @@ final class HostPages implements PageSource {
      * Returns the size of the pages for an arena with a limit.
      *
      * @param maxMem bytes; 0 for no limit
-     * @return bytes; 0 if the limit has no room for a page
+     * @return bytes; 0 if so small a limit would lose much to its last page, which is not whole
      */
     static long pageBytesFor(long maxMem) {
         if (maxMem == 0) {
             return DEFAULT_PAGE_BYTES;
         }
-        if (maxMem < LEAST_PAGE_BYTES) {
+        if (maxMem < LEAST_LIMIT) {
             return 0;
         }
         final long wanted = Long.highestOneBit(Math.max(maxMem / LEAST_PAGES, LEAST_PAGE_BYTES));

@@ -115,16 +115,16 @@ public final class CudaArenaFactory extends CudaEpFactory {
                 served.resolve(keys));
     }
 
-    /** Creates an arena, with a limit of whole pages; without pages if it has no room for one. */
+    /** Creates an arena, without pages if the limit has no room for one. */
     private static DeviceArena arena(CudaDevice device, ArenaConfig config, AllocatorOptions options) {
+        final long maxMem = options.get(ArenaOptions.MAX_MEM);
         final boolean hasPages = options.get(ArenaOptions.POLICY) == PlacementPolicy.COMPACT;
-        final AllocatorOptions served =
-                hasPages ? ArenaOptions.inPages(options, DevicePages.granularity(device)) : options;
+        final AllocatorOptions served = hasPages && maxMem > 0 && maxMem < DevicePages.granularity(device)
+                ? ArenaOptions.withoutPages(options)
+                : options;
         return new DeviceArena(
                 device,
-                served.equals(options)
-                        ? config
-                        : ArenaConfig.from(served).withKeepFirstRegion(config.keepFirstRegion()),
+                config.withPlacementPolicy(served.get(ArenaOptions.POLICY)),
                 PeerAccess.ordinals(served),
                 inForce(served, config));
     }
