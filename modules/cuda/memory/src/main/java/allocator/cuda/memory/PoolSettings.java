@@ -28,7 +28,9 @@ public record PoolSettings(Limit limit, long releaseThreshold, long bytesToKeepO
 
     /** {@code arena.cuda_mempool_bytes_to_keep_on_shrink}. */
     public static final OptionKey<Long> BYTES_TO_KEEP_ON_SHRINK = OptionKey.bytes(
-            "arena.cuda_mempool_bytes_to_keep_on_shrink", 0, "free bytes that the pool may keep when it is shrunk; the driver gives whole blocks back, so it may keep less");
+            "arena.cuda_mempool_bytes_to_keep_on_shrink",
+            0,
+            "free bytes that the pool may keep when it is shrunk; the driver gives whole blocks back, so it may keep less");
 
     /** All of them. */
     public static final List<OptionKey<?>> KEYS =
