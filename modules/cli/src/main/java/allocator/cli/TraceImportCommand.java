@@ -36,6 +36,8 @@ import picocli.CommandLine.Parameters;
             "settings=java-allocator.jfc,blocks=true.",
             "A log of RMM, the RAPIDS memory manager, is CSV with the columns",
             "Thread,Time,Action,Pointer,Size,Stream, as its logging resource writes it.",
+            "Reserves stay reserves; a log of RMM has none. A trace has no alignment, no",
+            "read-only memory and no ends of streams.",
             "Failed allocations are left out, and frees of memory from before the file.",
             "Where an address is allocated again without a free, the earlier block is freed.",
             "",
@@ -73,7 +75,7 @@ final class TraceImportCommand extends ResultCommand {
 
     /** What was read and written. */
     private record Imported(
-            long entries, long allocations, long frees, long addedFrees, long failures, long unknownFrees) {}
+            long entries, long allocations, long reserves, long frees, long addedFrees, long failures, long unknownFrees) {}
 
     private static Imported importLog(Path file, Path target) {
         ForeignFile.reject(file);
@@ -82,6 +84,7 @@ final class TraceImportCommand extends ResultCommand {
         return new Imported(
                 entries.size(),
                 made.allocations(),
+                0,
                 made.frees(),
                 made.addedFrees(),
                 made.failures(),
@@ -103,6 +106,7 @@ final class TraceImportCommand extends ResultCommand {
         return new Imported(
                 recording.allocations() + recording.frees(),
                 made.allocations(),
+                made.reserves(),
                 made.frees(),
                 made.addedFrees(),
                 recording.failures().size(),
@@ -198,6 +202,7 @@ final class TraceImportCommand extends ResultCommand {
         out().println();
         new TextTable("  ", "rl")
                 .row(Sizes.exact(result.allocations()), "allocations")
+                .row(Sizes.exact(result.reserves()), "of them reserves")
                 .row(Sizes.exact(result.frees()), "frees")
                 .row(Sizes.exact(result.addedFrees()), "frees added: the file allocates the address again")
                 .row(Sizes.exact(result.failures()), "failed allocations left out")
@@ -215,6 +220,7 @@ final class TraceImportCommand extends ResultCommand {
             json.writeStringField("trace", target.toString());
             json.writeNumberField("entries", result.entries());
             json.writeNumberField("allocations", result.allocations());
+            json.writeNumberField("reserves", result.reserves());
             json.writeNumberField("frees", result.frees());
             json.writeNumberField("added_frees", result.addedFrees());
             json.writeNumberField("failed_allocations", result.failures());

@@ -26,7 +26,7 @@ import java.util.function.DoubleSupplier;
  *
  * <p>Every event is the call that a user of a session makes: {@link ManagedAllocator#allocOnStream} with the run's
  * stream of that number where the allocator orders memory on streams, {@link ManagedAllocator#alloc} elsewhere, and
- * {@link ManagedAllocator#free}. Memory is not touched. The session has an allocator instance of its own (option
+ * {@link ManagedAllocator#reserve} for memory that was reserved, and {@link ManagedAllocator#free}. Memory is not touched. The session has an allocator instance of its own (option
  * {@code arena.exclusive}) if the provider can create one, so that the counts are those of a new allocator, independent
  * of other users of the provider.
  *
