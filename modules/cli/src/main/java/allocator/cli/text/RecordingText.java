@@ -41,8 +41,9 @@ public final class RecordingText {
     public void print(String name, Recording recording) {
         terminal.printHeading(
                 name,
-                ", " + Sizes.exact(recording.allocations()) + " allocations, " + Sizes.exact(recording.frees())
-                        + " frees, " + Sizes.exact(recording.failures().size()) + " failures");
+                ", " + Sizes.count(recording.allocations(), "allocation") + ", "
+                        + Sizes.count(recording.frees(), "free") + ", "
+                        + Sizes.count(recording.failures().size(), "failure"));
         if (recording.losses() > 0) {
             out.println("  The recorder has lost events: sums and live blocks are not complete.");
         }
@@ -94,7 +95,7 @@ public final class RecordingText {
             failure.stack().forEach(frame -> out.println("    at " + frame));
         }
         if (failures.size() > MOST_ROWS) {
-            out.println("  and " + Sizes.exact(failures.size() - MOST_ROWS) + " failures before");
+            out.println("  and " + Sizes.count(failures.size() - MOST_ROWS, "failure") + " before");
         }
     }
 
