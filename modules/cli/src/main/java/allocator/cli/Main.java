@@ -189,7 +189,7 @@ public final class Main {
     }
 
     private static void report(PrintWriter err, Throwable e, String message, boolean isVerbose) {
-        err.println("allocator: " + message.replaceAll("\\s*\\R\\s*", "; "));
+        err.println("allocator: " + InputFile.named(message).replaceAll("\\s*\\R\\s*", "; "));
         if (isVerbose) {
             e.printStackTrace(err);
         }

@@ -135,7 +135,7 @@ final class ReplayCommand extends DeviceCommand {
 
     private List<Trace> load() {
         return (traces.isEmpty() ? Trace.bundledNames().subList(0, 1) : traces)
-                .stream().map(NamedTrace::read).toList();
+                .stream().map(InputFile::of).map(NamedTrace::read).toList();
     }
 
     /**

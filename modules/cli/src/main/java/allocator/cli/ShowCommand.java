@@ -67,6 +67,7 @@ final class ShowCommand extends DeviceCommand {
         final OutputFile page = outputFile("--html", html);
         final OutputFile torch = outputFile("--pickle", pickle);
         requireNoOutput(file);
+        file = InputFile.of(file);
         requireContent(file, "neither a snapshot, a recording nor a trace");
         if (isSnapshot()) {
             showSnapshot(json, page, torch);
