@@ -1,4 +1,5 @@
-# Sets and exports JAVA_HOME to a JDK of the release that this project builds with. To be sourced by a POSIX shell:
+# Sets and exports JAVA_HOME to a JDK of the release that this project builds with, and where the locale is not one of
+# UTF-8, LC_ALL. To be sourced by a POSIX shell:
 #
 #     . path/to/.mvn/find-jdk.sh || exit 1
 #
@@ -58,5 +59,8 @@ find_jdk() (
   echo "JDK $release not found${JAVA_HOME:+ (JAVA_HOME=$JAVA_HOME is not one)}: install one, for instance Eclipse Temurin $release, or set JAVA_HOME to it." >&2
   return 1
 )
+
+# Java reads arguments and names of files as the locale says, from its start on; a container often has that of C, of ASCII.
+case $(locale charmap 2>/dev/null) in UTF-8) ;; *) export LC_ALL=C.UTF-8 ;; esac
 
 JAVA_HOME=$(find_jdk) && export JAVA_HOME

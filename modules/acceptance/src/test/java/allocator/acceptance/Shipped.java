@@ -115,7 +115,7 @@ final class Shipped {
 
     /** Returns the jars and folders on the class path of these tests. */
     static List<Path> classPath() {
-        return Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
+        return Stream.of(System.getProperty("java.class.path").split(File.pathSeparator, -1))
                 .map(Path::of)
                 .filter(Files::isRegularFile)
                 .toList();

@@ -18,7 +18,7 @@ record Started(int code, String output) {
     static final String JAVA =
             Path.of(System.getProperty("java.home"), "bin", "java").toString();
 
-    /** Quick to start, and without what tools of the developer's environment add. */
+    /** Quick to start. */
     private static final List<String> QUICK = List.of("-XX:TieredStopAtLevel=1", "-XX:-UsePerfData");
 
     private static final int MOST_MINUTES = 2;
@@ -51,7 +51,7 @@ record Started(int code, String output) {
             process.destroyForcibly();
             return new Started(
                     hasEnded ? process.exitValue() : -1,
-                    // What a JVM prints where the locale is not UTF-8 is not.
+                    // Without a UTF-8 locale other bytes may be printed; they are replaced.
                     new String(Files.readAllBytes(log), StandardCharsets.UTF_8));
         } finally {
             Files.delete(log);

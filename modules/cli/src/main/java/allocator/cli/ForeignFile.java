@@ -17,6 +17,7 @@ import java.util.zip.GZIPInputStream;
 final class ForeignFile {
     private static final int GZIP_1 = 0x1f;
     private static final int GZIP_2 = 0x8b;
+    private static final int PICKLE = 0x80;
     private static final int MOST_READ = 512;
     private static final List<String> COLUMNS_OF_BLOCKS = List.of("id", "lower", "upper", "size");
 
@@ -66,6 +67,8 @@ final class ForeignFile {
         JSON("JSON, as a snapshot is", "allocator show shows a snapshot"),
         JSON_ARRAY("an array in JSON", "a snapshot is an object in JSON"),
         PAGE("a page", "open it in a browser"),
+        XML("XML", "no command reads it"),
+        PICKLED("a pickle of Python, as snapshots of PyTorch are", "PyTorch's viewer memory_viz shows it"),
         ARCHIVE("an archive", "unpack it first"),
         BLOCKS("a file of blocks", "allocator plan reads it, and with --html makes a page"),
         UNREADABLE_BLOCKS(
@@ -101,7 +104,11 @@ final class ForeignFile {
             return Optional.of(Kind.JSON_ARRAY);
         }
         if (text.startsWith("<")) {
-            return Optional.of(Kind.PAGE);
+            final String tag = text.toLowerCase(Locale.ROOT);
+            return Optional.of(tag.startsWith("<!doctype html") || tag.startsWith("<html") ? Kind.PAGE : Kind.XML);
+        }
+        if (bytes.length() > 1 && bytes.charAt(0) == PICKLE && bytes.charAt(1) > 1 && bytes.charAt(1) < 6) {
+            return Optional.of(Kind.PICKLED);
         }
         if (bytes.startsWith("PK\3\4")) {
             return Optional.of(Kind.ARCHIVE);

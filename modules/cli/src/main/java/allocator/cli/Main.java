@@ -44,7 +44,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
             "and takes the options of replay; without any argument it compares the",
             "placement policies best-fit and compact.",
             "",
-            "Exit codes: 0 success, 1 the work failed, 2 wrong usage."
+            "Exit codes: 0 success, 1 the work failed, 2 wrong usage, 3 nothing was tested",
+            "(conformance), 4 most allocations failed (replay)."
         })
 public final class Main {
     /** The version that the command reports. */
@@ -93,7 +94,7 @@ public final class Main {
             exitCode = fail(terminal, e, isVerbose(args));
         }
         final Optional<String> lost = terminal.flush();
-        if (lost.isPresent()) {
+        if (lost.isPresent() && !lost.get().equals("Broken pipe")) {
             terminal.err().println("allocator: standard output cannot be written: " + lost.get());
             return exitCode == 0 ? 1 : exitCode;
         }
@@ -188,7 +189,7 @@ public final class Main {
     }
 
     private static void report(PrintWriter err, Throwable e, String message, boolean isVerbose) {
-        err.println("allocator: " + message.replaceAll("\\s*\\R\\s*", "; "));
+        err.println("allocator: " + InputFile.named(message).replaceAll("\\s*\\R\\s*", "; "));
         if (isVerbose) {
             e.printStackTrace(err);
         }

@@ -83,7 +83,7 @@ final class PlanCommand extends ResultCommand {
         final OutputFile file = outputFile("--output", output);
         final OutputFile page = outputFile("--html", html);
         requireNoOutput(trace);
-        final PlanInput input = PlanInput.read(trace);
+        final PlanInput input = PlanInput.read(InputFile.of(trace));
         final PlanResult result = plan(input);
         show(() -> result.print(terminal()), result::json, json);
         write(file, "written: ", () -> PlanFile.text(input.ids(), input.instance(), result.plan()));

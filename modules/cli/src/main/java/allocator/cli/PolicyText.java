@@ -60,8 +60,8 @@ final class PolicyText {
             printTimes(shown);
         }
         out.println();
-        out.println("  " + ReplayText.count(first.allocations(), "allocation") + ", "
-                + (hasFailures(results) ? "" : "none failed, ") + ReplayText.count(first.frees(), "free"));
+        out.println("  " + Sizes.count(first.allocations(), "allocation") + ", "
+                + (hasFailures(results) ? "" : "none failed, ") + Sizes.count(first.frees(), "free"));
         for (final PolicyResult one : results) {
             for (final ShrinkReport.Held part : one.result().heldAfterShrink()) {
                 out.println();

@@ -42,9 +42,13 @@ import picocli.CommandLine.Spec;
             "",
             "Without arguments the policies best-fit and compact are shown side by side.",
             "",
-            "Exit codes: 0 success, 1 the work failed, 2 wrong usage."
+            "Exit codes: 0 success, 1 the work failed, 2 wrong usage, 4 more than half of",
+            "the allocations of a replay failed for lack of memory."
         })
 final class ReplayCommand extends DeviceCommand {
+    /** The exit code of a replay in which more than half of the allocations failed. */
+    private static final int MOSTLY_FAILED = 4;
+
     @Spec
     private @Nullable CommandSpec spec;
 
@@ -96,6 +100,11 @@ final class ReplayCommand extends DeviceCommand {
         final List<PolicyResult> all = traces.stream().flatMap(List::stream).toList();
         final List<ReplayResult> results =
                 all.stream().map(PolicyResult::result).toList();
+        if (!isJsonOnly()) {
+            all.stream()
+                    .filter(ReplayCommand::mostlyFailed)
+                    .forEach(one -> out().println(failures(one) + ": the figures are those of the others"));
+        }
         if (isJsonOnly()) {
             out().print(ReplayJson.of(results));
         } else if (all.getFirst().policy().isEmpty()) {
@@ -122,12 +131,12 @@ final class ReplayCommand extends DeviceCommand {
         if (strict) {
             all.forEach(ReplayCommand::requireNoFailure);
         }
-        return 0;
+        return all.stream().anyMatch(ReplayCommand::mostlyFailed) ? MOSTLY_FAILED : 0;
     }
 
     private List<Trace> load() {
         return (traces.isEmpty() ? Trace.bundledNames().subList(0, 1) : traces)
-                .stream().map(NamedTrace::read).toList();
+                .stream().map(InputFile::of).map(NamedTrace::read).toList();
     }
 
     /**
@@ -221,9 +230,19 @@ final class ReplayCommand extends DeviceCommand {
     private static void requireNoFailure(PolicyResult one) {
         final ReplayResult result = one.result();
         if (result.failedAllocations() > 0) {
-            throw new CommandException(result.trace() + (one.policy().isEmpty() ? "" : " with " + one.policy()) + ": "
-                    + Sizes.exact(result.failedAllocations()) + " of " + Sizes.exact(result.allocations())
-                    + " allocations failed for lack of memory (--strict)");
+            throw new CommandException(failures(one) + " (--strict)");
         }
+    }
+
+    /** Whether the figures say little, as they are those of less than half of the allocations. */
+    private static boolean mostlyFailed(PolicyResult one) {
+        return one.result().failedAllocations() > one.result().allocations() / 2;
+    }
+
+    private static String failures(PolicyResult one) {
+        final ReplayResult result = one.result();
+        return result.trace() + (one.policy().isEmpty() ? "" : " with " + one.policy()) + ": "
+                + Sizes.exact(result.failedAllocations()) + " of " + Sizes.exact(result.allocations())
+                + " allocations failed for lack of memory";
     }
 }

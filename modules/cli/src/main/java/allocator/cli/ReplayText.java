@@ -60,8 +60,8 @@ final class ReplayText {
                         Sizes.time(result.nsPerEventCold()),
                         Sizes.time(result.nsPerEventWarm())));
         out.println();
-        out.println("  " + count(result.allocations(), "allocation") + ", " + failures(result) + ", "
-                + count(result.frees(), "free"));
+        out.println("  " + Sizes.count(result.allocations(), "allocation") + ", " + failures(result) + ", "
+                + Sizes.count(result.frees(), "free"));
         if (!result.countersAtEnd().isEmpty()) {
             out.println();
             final TextTable counters = new TextTable("  ", "lrl").row("counters of the allocator", "", "");
@@ -83,22 +83,18 @@ final class ReplayText {
     private static void counted(TextTable memory, ReplayResult result) {
         size(memory, "in use, peak", result.peakInUseBytes(), "live blocks, with padding");
         size(memory, "held, peak", result.peakHeldBytes(), Sizes.ratio(result.heldOverRequested()) + " x requested");
-        size(memory, "in use at the end", result.inUseAtEndBytes(), count(result.liveAtEnd(), "live block"));
-        size(memory, "held at the end", result.heldAtEndBytes(), count(result.extensions(), "region"));
+        size(memory, "in use at the end", result.inUseAtEndBytes(), Sizes.count(result.liveAtEnd(), "live block"));
+        size(memory, "held at the end", result.heldAtEndBytes(), Sizes.count(result.extensions(), "region"));
         size(
                 memory,
                 "held after shrink",
                 result.bytesHeldAfterShrink(),
-                count(result.shrinkages(), "region") + " returned");
+                Sizes.count(result.shrinkages(), "region") + " returned");
         size(memory, "largest block", result.maxAllocSize(), "");
     }
 
     private static void size(TextTable table, String what, long bytes, String remark) {
         table.row(what, Sizes.human(bytes), Sizes.exact(bytes), remark);
-    }
-
-    static String count(long count, String what) {
-        return Sizes.exact(count) + " " + what + (count == 1 ? "" : "s");
     }
 
     private static String failures(ReplayResult result) {

@@ -98,6 +98,7 @@ final class ShowCommand extends DeviceCommand {
             out().flush();
             return 0;
         }
+        file = InputFile.of(file);
         requireContent(file, "neither a snapshot, a recording nor a trace");
         if (isSnapshot()) {
             showSnapshot(json, page, torch);

@@ -16,6 +16,7 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -36,6 +37,8 @@ import picocli.CommandLine.Parameters;
             "settings=java-allocator.jfc,blocks=true.",
             "A log of RMM, the RAPIDS memory manager, is CSV with the columns",
             "Thread,Time,Action,Pointer,Size,Stream, as its logging resource writes it.",
+            "Reserves stay reserves; a log of RMM has none. A trace has no alignment, no",
+            "read-only memory and no ends of streams.",
             "Failed allocations are left out, and frees of memory from before the file.",
             "Where an address is allocated again without a free, the earlier block is freed.",
             "",
@@ -60,32 +63,45 @@ final class TraceImportCommand extends ResultCommand {
     @Override
     public Integer call() {
         final OutputFile json = jsonOutput();
-        final Path file = existing(log);
+        final String read = InputFile.of(log);
+        final Path file = existing(read);
         final OutputFile given = outputFile("--output", output);
         requireNoOutput(log);
-        requireContent(log, "neither a recording nor a log");
+        requireContent(read, "neither a recording nor a log");
         final OutputFile target = given == null ? beside(file) : given;
         final Imported result =
                 Recording.looksLikeOne(file) ? importRecording(file, target.path()) : importLog(file, target.path());
-        show(() -> print(file, target.path(), result), () -> json(target.path(), result), json);
+        show(() -> print(Path.of(log), target.path(), result), () -> json(target.path(), result), json);
         return 0;
     }
 
     /** What was read and written. */
     private record Imported(
-            long entries, long allocations, long frees, long addedFrees, long failures, long unknownFrees) {}
+            long entries,
+            long allocations,
+            long reserves,
+            long frees,
+            long addedFrees,
+            long failures,
+            long unknownFrees,
+            long otherSizes,
+            List<String> leftOut) {}
 
     private static Imported importLog(Path file, Path target) {
         ForeignFile.reject(file);
-        final List<RmmLog.Entry> entries = read(file);
+        final List<String> leftOut = new ArrayList<>();
+        final List<RmmLog.Entry> entries = read(file, leftOut);
         final RmmLog.Conversion made = convert(file, entries, target);
         return new Imported(
                 entries.size(),
                 made.allocations(),
+                0,
                 made.frees(),
                 made.addedFrees(),
                 made.failures(),
-                made.unknownFrees());
+                made.unknownFrees(),
+                made.otherSizes(),
+                leftOut);
     }
 
     private static Imported importRecording(Path file, Path target) {
@@ -103,10 +119,13 @@ final class TraceImportCommand extends ResultCommand {
         return new Imported(
                 recording.allocations() + recording.frees(),
                 made.allocations(),
+                made.reserves(),
                 made.frees(),
                 made.addedFrees(),
                 recording.failures().size(),
-                made.unknownFrees());
+                made.unknownFrees(),
+                0,
+                List.of());
     }
 
     /** Writes a whole trace. */
@@ -134,6 +153,9 @@ final class TraceImportCommand extends ResultCommand {
     }
 
     private static OutputFile beside(Path file) {
+        if (InputFile.isCopy(file.toString())) {
+            throw new UsageException("--output must name the trace, as the log is no regular file");
+        }
         final String name = file.getFileName().toString();
         final int end = name.lastIndexOf('.');
         final Path target = file.resolveSibling((end < 1 ? name : name.substring(0, end)) + ".trace.csv.gz");
@@ -143,9 +165,13 @@ final class TraceImportCommand extends ResultCommand {
         return new OutputFile("--output", target);
     }
 
-    private static List<RmmLog.Entry> read(Path file) {
+    private static List<RmmLog.Entry> read(Path file, List<String> leftOut) {
         try {
-            return RmmLog.read(file);
+            final List<RmmLog.Entry> entries = RmmLog.read(file, leftOut::add);
+            if (entries.isEmpty() && !leftOut.isEmpty()) {
+                throw new CommandException(leftOut.getFirst());
+            }
+            return entries;
         } catch (CharacterCodingException e) {
             throw new CommandException(file + ": is no UTF-8 text", e);
         } catch (AccessDeniedException e) {
@@ -198,12 +224,19 @@ final class TraceImportCommand extends ResultCommand {
         out().println();
         new TextTable("  ", "rl")
                 .row(Sizes.exact(result.allocations()), "allocations")
+                .row(Sizes.exact(result.reserves()), "of them reserves")
                 .row(Sizes.exact(result.frees()), "frees")
                 .row(Sizes.exact(result.addedFrees()), "frees added: the file allocates the address again")
                 .row(Sizes.exact(result.failures()), "failed allocations left out")
                 .row(Sizes.exact(result.unknownFrees()), "frees of memory from before the file left out")
+                .row(Sizes.exact(result.otherSizes()), "frees of another size than their allocation")
+                .row(Sizes.exact(result.leftOut().size()), "other lines left out")
                 .lines()
                 .forEach(out()::println);
+        if (!result.leftOut().isEmpty()) {
+            out().println("  the last of them: "
+                    + InputFile.named(result.leftOut().getLast()));
+        }
         out().println();
         out().println("written: " + target);
     }
@@ -215,10 +248,13 @@ final class TraceImportCommand extends ResultCommand {
             json.writeStringField("trace", target.toString());
             json.writeNumberField("entries", result.entries());
             json.writeNumberField("allocations", result.allocations());
+            json.writeNumberField("reserves", result.reserves());
             json.writeNumberField("frees", result.frees());
             json.writeNumberField("added_frees", result.addedFrees());
             json.writeNumberField("failed_allocations", result.failures());
             json.writeNumberField("unknown_frees", result.unknownFrees());
+            json.writeNumberField("frees_of_other_size", result.otherSizes());
+            json.writeNumberField("lines_left_out", result.leftOut().size());
             json.writeEndObject();
         });
     }

@@ -22,7 +22,7 @@ import picocli.CommandLine.Parameters;
             "Exit codes: 0 success, 1 the file is no trace, 2 wrong usage."
         })
 final class TraceInfoCommand extends ResultCommand {
-    @Parameters(paramLabel = "TRACE", description = "A file, or the name of a bundled trace.")
+    @Parameters(paramLabel = "TRACE", description = "A file, - for standard input, or the name of a bundled trace.")
     private String trace = "";
 
     TraceInfoCommand(Terminal terminal) {
@@ -33,7 +33,7 @@ final class TraceInfoCommand extends ResultCommand {
     public Integer call() {
         final OutputFile json = jsonOutput();
         requireNoOutput(trace);
-        final TraceSummary summary = TraceSummary.of(NamedTrace.read(trace));
+        final TraceSummary summary = TraceSummary.of(NamedTrace.read(InputFile.of(trace)));
         show(() -> new TraceText(terminal()).print(summary), () -> TraceJson.of(summary), json);
         return 0;
     }

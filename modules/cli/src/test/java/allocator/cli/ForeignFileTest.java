@@ -42,6 +42,8 @@ class ForeignFileTest {
             plan   | "id","lower","upper","size"  | is like a file of blocks: its header must be id,lower,upper,size, in
             plan   | ID;Lower;Upper;Size          | is like a file of blocks: its header must be id,lower,upper,size, in
             show   | <!DOCTYPE html><html>        | is a page: open it in a browser
+            show   | <?xml version="1.0"?><a/>    | is XML: no command reads it
+            show   | <svg/>                       | is XML: no command reads it
             plan   | {"format":"x"}               | is JSON, as a snapshot is: allocator show shows a snapshot
             show   | [1,2]                        | is an array in JSON: a snapshot is an object in JSON
             replay | FLR\0more                    | is a recording of the flight recorder: allocator show shows it
@@ -59,6 +61,12 @@ class ForeignFileTest {
                 .contains(message)
                 .startsWith("allocator: " + folder)
                 .hasLineCount(1);
+    }
+
+    @Test
+    void aPickleIsNamed() throws IOException {
+        final Path file = Files.write(folder.resolve("given"), new byte[] {(byte) 0x80, 4, (byte) 0x95, 10, 0});
+        assertThat(Outcome.of("show", file.toString()).err()).contains(file + ": is a pickle of Python");
     }
 
     @Test

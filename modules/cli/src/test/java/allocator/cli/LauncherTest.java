@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -50,7 +51,10 @@ class LauncherTest {
         Files.createDirectories(root.resolve("traces"));
         Files.writeString(root.resolve("pom.xml"), "<project/>");
         Files.copy(SCRIPT, root.resolve("allocator"));
-        Files.writeString(root.resolve(".mvn/find-jdk.sh"), "export root; JAVA_HOME=$root/jdk\n");
+        final String locale = Files.readAllLines(checkout().resolve(".mvn/find-jdk.sh")).stream()
+                .filter(line -> line.contains("LC_ALL=C.UTF-8"))
+                .collect(Collectors.joining("\n"));
+        Files.writeString(root.resolve(".mvn/find-jdk.sh"), "export root; JAVA_HOME=$root/jdk\n" + locale);
         executable(
                 "jdk/bin/java",
                 "for argument; do echo \"[$argument]\"; case $argument in -XX:AOTCache=*) cache=${argument#*=};; "
@@ -201,25 +205,22 @@ class LauncherTest {
         }
     }
 
-    /** The shell makes the folder: Java cannot name it where the tests themselves run in the locale C. */
+    /** The folder is an ASCII one: what matters is how Java reads its arguments. */
     @Test
-    void inAFolderWithOtherCharactersThanAsciiTheLocaleCIsThatOfUtf8() throws Exception {
+    void whereTheLocaleIsNotOfUtf8JavaStartsInThatOfUtf8() throws Exception {
         executable("jdk/bin/java", "echo \"locale $LC_ALL\"");
         makeDownload();
         age();
         for (final String program : List.of("allocator", "download/bin/allocator")) {
-            final ProcessBuilder command = new ProcessBuilder(
-                    "/bin/sh",
-                    "-c",
-                    "sh \"$0/$1\"; f=$(printf 'tr\\303\\251e'); mv \"$0\" \"$f\"; sh \"$f/$1\"; "
-                            + "LANG=en_US.UTF-8 sh \"$f/$1\"; mv \"$f\" \"$0\"",
-                    root.getFileName().toString(),
-                    program);
-            command.environment().keySet().removeAll(List.of("LC_ALL", "LC_CTYPE"));
-            command.environment().put("LANG", "C");
-            assertThat(run(command).out().lines().filter(line -> line.startsWith("locale")))
-                    .as(program)
-                    .containsExactly("locale ", "locale C.UTF-8", "locale ");
+            for (final String locale : List.of("", "C", "xx_XX.UTF-8", "C.UTF-8")) {
+                final ProcessBuilder command = new ProcessBuilder("/bin/sh", root.getFileName() + "/" + program);
+                command.environment().clear();
+                command.environment().put("PATH", System.getenv("PATH"));
+                command.environment().put("LANG", locale);
+                assertThat(run(command).out().lines().filter(line -> line.startsWith("locale")))
+                        .as(program + " where LANG is '" + locale + "'")
+                        .containsExactly(locale.equals("C.UTF-8") ? "locale " : "locale C.UTF-8");
+            }
         }
     }
 

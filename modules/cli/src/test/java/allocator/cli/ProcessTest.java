@@ -164,6 +164,20 @@ class ProcessTest {
             assertThat(process.exitValue()).isEqualTo(1);
         }
 
+        /** The exit code is that of the pipe's reader; what counts is that Java says nothing. */
+        @Test
+        void aReaderThatHasReadEnoughIsNoFailure() throws Exception {
+            final Process process = start(
+                    List.of("sh", "-c", "\"$@\" | true", "sh"),
+                    List.of(),
+                    folder.resolve("out"),
+                    "trace",
+                    "info",
+                    "bert");
+            assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
+            assertThat(err()).isEmpty();
+        }
+
         /** A limit on the size of files takes the part of a disk that fills up; a block is 512 bytes or 1,024. */
         private Process startWithFilesOf(int blocks, String... arguments) throws IOException {
             return start(

@@ -351,6 +351,17 @@ class ReplayCommandTest {
         }
 
         @Test
+        void whereMostAllocationsFailTheFirstLineSaysSoAndTheExitCodeIsItsOwn() {
+            final Outcome outcome =
+                    policies("--once", "--policies", "best-fit", "--option", "arena.max_mem=65536", trace.toString());
+            assertThat(outcome.out().lines())
+                    .first()
+                    .isEqualTo("small.csv with best-fit: 4 of 5 allocations failed for lack of memory: the figures are"
+                            + " those of the others");
+            assertThat(outcome.exitCode()).isEqualTo(4);
+        }
+
+        @Test
         void strictNamesThePolicyThatFailed() {
             final Outcome outcome = policies(
                     "--once",

@@ -1,15 +1,25 @@
 package allocator.cli;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class TraceCommandTest {
     private static final String LOG = """
@@ -73,6 +83,44 @@ class TraceCommandTest {
                                          {"allocations": 1, "allocated_bytes": 28, "peak_live_bytes": 28}],
                              "sizes": [{"from": 16, "to": 31, "blocks": 1, "bytes": 28},
                                        {"from": 64, "to": 127, "blocks": 1, "bytes": 100}]}""");
+        }
+
+        @ParameterizedTest
+        @ValueSource(strings = {"trace info", "show", "plan", "replay --provider cpu-reference --once"})
+        void aPipeIsReadOnce(String command) throws Exception {
+            final Path pipe = folder.resolve("pipe");
+            assumeTrue(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor() == 0);
+            final List<String> arguments = new ArrayList<>(List.of(command.split(" ")));
+            arguments.add(pipe.toString());
+            for (final String content : List.of("op,id,bytes,stream\na,0,100,0\nf,0,100,0\n", "no trace\n")) {
+                final Thread writer = Thread.startVirtualThread(() -> {
+                    try {
+                        Files.writeString(pipe, content);
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                });
+                final Outcome outcome = assertTimeoutPreemptively(
+                        Duration.ofMinutes(1), () -> Outcome.of(arguments.toArray(String[]::new)));
+                writer.join();
+                if (content.startsWith("op")) {
+                    assertThat(outcome.err()).isEmpty();
+                    assertThat(outcome.out()).startsWith("pipe, ");
+                } else {
+                    assertThat(outcome.err()).startsWith("allocator: " + pipe + ":1: the header is 'no trace'");
+                }
+            }
+        }
+
+        @Test
+        void aMinusIsStandardInput() {
+            final InputStream before = System.in;
+            try {
+                System.setIn(new ByteArrayInputStream("op,id,bytes,stream\na,0,100,0\n".getBytes(UTF_8)));
+                assertThat(Outcome.of("trace", "info", "-").out()).startsWith("standard-input, 1 event");
+            } finally {
+                System.setIn(before);
+            }
         }
 
         @Test
@@ -139,6 +187,18 @@ class TraceCommandTest {
             final Path log = log("Thread,Time,Action,Pointer,Size,Stream\n" + line + "\n");
             assertRejected(Outcome.of("trace", "import", log.toString()), 1, log + ":2: " + reason);
             assertThat(folder.toFile().list()).containsExactly("rmm.csv");
+        }
+
+        @Test
+        void whatWasLeftOutOfACutLogAndFreesOfAnotherSizeAreSaid() throws IOException {
+            final Path log = log("Thread,Time,Action,Pointer,Size,Stream\n1,t,allocate,0x10,400,0x0\n"
+                    + "1,t,free,0x10,300,0x0\n1,t,allo");
+            final Outcome outcome = Outcome.of("trace", "import", log.toString());
+            assertThat(outcome.exitCode()).isZero();
+            assertThat(outcome.out())
+                    .containsPattern(" 1  frees of another size than their allocation")
+                    .containsPattern(" 1  other lines left out")
+                    .contains(log + ":4: 3 columns instead of 6");
         }
 
         @Test

@@ -56,7 +56,7 @@ class RecordedAllocator implements Allocator {
             final RecordedAllocator recorded = recorded();
             final long streamId = stream.id();
             final long address = ((StreamAwareAllocator) recorded.target).allocOnStream(byteSize, stream);
-            return recorded.allocated(address, byteSize, streamId);
+            return recorded.allocated(address, byteSize, streamId, false);
         }
 
         @Override
@@ -135,18 +135,18 @@ class RecordedAllocator implements Allocator {
 
     @Override
     public long alloc(long byteSize) {
-        return allocated(target.alloc(byteSize), byteSize, 0);
+        return allocated(target.alloc(byteSize), byteSize, 0, false);
     }
 
     @Override
     public long reserve(long byteSize) {
-        return allocated(target.reserve(byteSize), byteSize, 0);
+        return allocated(target.reserve(byteSize), byteSize, 0, true);
     }
 
-    private long allocated(long address, long byteSize, long streamId) {
+    private long allocated(long address, long byteSize, long streamId, boolean isReserve) {
         if (address != 0) {
             try {
-                recorder.allocated(slots, address, byteSize, streamId);
+                recorder.allocated(slots, address, byteSize, streamId, isReserve);
             } catch (Throwable e) {
                 // The caller must learn the address, even if the heap or the stack ends here.
                 recorder.failure = e;

@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Records the allocations and frees of allocators as a {@linkplain allocator.trace trace}. To record a session, pass
- * the recorder as its {@linkplain allocator.runtime.SessionOptions.Builder#decorator decorator}; the work does not
- * change:
+ * the recorder as its {@linkplain allocator.runtime.SessionOptions.Builder#decorator decorator}; the program is the
+ * same otherwise:
  *
  * <pre>{@code
  * try (Recorder recorder = new Recorder(Path.of("model.csv.gz"));
@@ -22,10 +22,10 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>Only calls of the {@linkplain #wrap wrapper} are recorded. All wrapped allocators share one file; block ids count
- * up from 0. An allocation without a stream is on stream 0; streams are numbered from 1 in order of appearance. A
- * reserve is recorded as an allocation. A request that fails or has no bytes is not recorded, and neither is the free
- * of a block that was not allocated through the recorder. A free that fails, so that the block is still live, is
- * followed by an allocation with the id of that block.
+ * up from 0. An allocation without a stream is on stream 0; streams are numbered from 1 in order of appearance. Whether
+ * memory is read-only, its alignment, and the ends of streams are not recorded. A request that fails or has no bytes is
+ * not recorded, and neither is the free of a block that was not allocated through the recorder. A free that fails, so
+ * that the block is still live, is followed by an allocation, or reserve, with the id of that block.
  *
  * <p>Recording never fails an allocation or a free. If the file cannot be written, or the Java heap or a thread's stack
  * ends while an event is recorded, recording stops, and {@link #close} throws.
@@ -35,6 +35,9 @@ import org.jspecify.annotations.Nullable;
  * sometimes waits for the file. The memory needed grows with the live blocks, not with the number of events.
  */
 public final class Recorder implements AutoCloseable {
+    /** The stream of a block that was reserved. */
+    private static final int RESERVED = -1;
+
     private final Object lock = new Object();
     private final TraceWriter writer;
     private final BlockTable blocks = new BlockTable();
@@ -66,8 +69,8 @@ public final class Recorder implements AutoCloseable {
         return RecordedAllocator.of(this, allocator);
     }
 
-    /** Records a block that was just allocated; {@code streamId} is 0 for none. */
-    void allocated(LongIntMap slots, long address, long byteSize, long streamId) {
+    /** Records a block that was just allocated; {@code streamId} is 0 for none. {@code isReserve} if by reserve. */
+    void allocated(LongIntMap slots, long address, long byteSize, long streamId, boolean isReserve) {
         synchronized (lock) {
             if (!isRecording()) {
                 return;
@@ -75,9 +78,9 @@ public final class Recorder implements AutoCloseable {
             try {
                 // The address was allocated again, so the block that had it before is gone.
                 final Freed ignored = free(slots, address);
-                final int slot = blocks.add(nextId++, byteSize, streamNumber(streamId));
+                final int slot = blocks.add(nextId++, byteSize, isReserve ? RESERVED : streamNumber(streamId));
                 slots.put(address, slot);
-                writer.allocation(blocks.id(slot), byteSize, blocks.stream(slot));
+                write(blocks.id(slot), byteSize, blocks.stream(slot));
             } catch (Throwable e) {
                 failure = e;
             }
@@ -111,10 +114,18 @@ public final class Recorder implements AutoCloseable {
             }
             try {
                 slots.put(address, blocks.add(freed.id, freed.byteSize, freed.stream));
-                writer.allocation(freed.id, freed.byteSize, freed.stream);
+                write(freed.id, freed.byteSize, freed.stream);
             } catch (Throwable e) {
                 failure = e;
             }
+        }
+    }
+
+    private void write(long id, long byteSize, int stream) throws IOException {
+        if (stream == RESERVED) {
+            writer.reserve(id, byteSize);
+        } else {
+            writer.allocation(id, byteSize, stream);
         }
     }
 
@@ -125,7 +136,7 @@ public final class Recorder implements AutoCloseable {
         }
         final Freed freed = new Freed(blocks.id(slot), blocks.byteSize(slot), blocks.stream(slot));
         blocks.remove(slot);
-        writer.free(freed.id, freed.byteSize, freed.stream);
+        writer.free(freed.id, freed.byteSize, Math.max(0, freed.stream));
         return freed;
     }
 

@@ -97,8 +97,11 @@ final class ReplayPass {
             final int slot = trace.slot(event);
             final long byteSize = trace.byteSize(event);
             if (trace.isAllocation(event)) {
-                final long address =
-                        allocate(allocator, byteSize, streams.length == 0 ? null : streams[trace.stream(event)]);
+                final long address = allocate(
+                        allocator,
+                        byteSize,
+                        trace.isReserve(event),
+                        streams.length == 0 ? null : streams[trace.stream(event)]);
                 addresses[slot] = address;
                 if (address != FAILED) {
                     liveBlocks++;
@@ -115,8 +118,11 @@ final class ReplayPass {
         }
     }
 
-    private long allocate(ManagedAllocator allocator, long byteSize, @Nullable SyncStream stream) {
+    private long allocate(ManagedAllocator allocator, long byteSize, boolean isReserve, @Nullable SyncStream stream) {
         try {
+            if (isReserve) {
+                return allocator.reserve(byteSize);
+            }
             return stream == null ? allocator.alloc(byteSize) : allocator.allocOnStream(byteSize, stream);
         } catch (OutOfMemoryException e) {
             failedAllocations++;

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Objects;
 
@@ -31,6 +32,9 @@ public final class Trace {
     /** The size of each event's block. */
     private final long[] byteSizes;
 
+    /** The events that are reserves. */
+    private final BitSet reserves;
+
     /** The stream of each event's block, numbered in order of appearance. */
     private final int[] streams;
 
@@ -44,6 +48,7 @@ public final class Trace {
         slots = Arrays.copyOf(collector.slots, eventCount);
         byteSizes = Arrays.copyOf(collector.byteSizes, eventCount);
         streams = Arrays.copyOf(collector.streams, eventCount);
+        reserves = collector.reserves;
     }
 
     /**
@@ -160,10 +165,29 @@ public final class Trace {
      * Returns whether an event is an allocation.
      *
      * @param event number of the event, from 0
-     * @return {@code true} for an allocation, {@code false} for a free
+     * @return {@code true} for an allocation, by {@code reserve} too, {@code false} for a free
      */
     public boolean isAllocation(int event) {
         return slots[event] >= 0;
+    }
+
+    /**
+     * Returns whether an event is an allocation by {@code reserve}.
+     *
+     * @param event number of the event, from 0
+     * @return {@code true} for a reserve, {@code false} for another allocation or a free
+     */
+    public boolean isReserve(int event) {
+        return reserves.get(event);
+    }
+
+    /**
+     * Returns the number of allocations by {@code reserve}.
+     *
+     * @return the number, at most {@link #allocationCount}
+     */
+    public int reserveCount() {
+        return reserves.cardinality();
     }
 
     /**
@@ -207,6 +231,7 @@ public final class Trace {
         private int[] slots = new int[1 << 12];
         private long[] byteSizes = new long[1 << 12];
         private int[] streams = new int[1 << 12];
+        private final BitSet reserves = new BitSet();
         private final LongIntMap streamIndex = new LongIntMap();
         private int eventCount;
         private int allocationCount;
@@ -226,6 +251,12 @@ public final class Trace {
                 peakLiveBytes = Math.max(peakLiveBytes, liveBytes);
             }
             add(slot, byteSize, stream);
+        }
+
+        @Override
+        public void reserve(long id, int slot, long byteSize, int stream) {
+            reserves.set(eventCount);
+            allocation(id, slot, byteSize, stream);
         }
 
         @Override

@@ -180,9 +180,10 @@ public final class TraceReader {
 
     private void takeEvent(int from, int to) throws TraceException {
         splitFields(from, to);
-        final boolean isAllocation = fieldIs('a');
+        final boolean isReserve = fieldIs('r');
+        final boolean isAllocation = isReserve || fieldIs('a');
         if (!isAllocation && !fieldIs('f')) {
-            throw error("unknown op " + field(0) + ", it must be a or f");
+            throw error("unknown op " + field(0) + ", it must be a, r or f");
         }
         final long id = number(1, "id", Long.MAX_VALUE);
         final long byteSize = number(2, "bytes", OptionKey.MAX_SIZE);
@@ -194,7 +195,11 @@ public final class TraceReader {
             }
             final int added = blocks.add(id, byteSize, stream);
             slots.put(id, added);
-            sink.allocation(id, added, byteSize, stream);
+            if (isReserve) {
+                sink.reserve(id, added, byteSize, stream);
+            } else {
+                sink.allocation(id, added, byteSize, stream);
+            }
         } else {
             if (slot < 0) {
                 throw error("block " + id + (slot == FREED ? " is freed twice" : " is freed before it is allocated"));

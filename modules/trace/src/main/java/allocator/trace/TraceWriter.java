@@ -23,7 +23,7 @@ import java.util.zip.GZIPOutputStream;
 public final class TraceWriter implements AutoCloseable {
     private static final byte[] HEADER_LINE = (TraceReader.HEADER + "\n").getBytes(StandardCharsets.US_ASCII);
 
-    /** {@code a} and three numbers of at most 19 digits, with commas and line feed, is the longest line. */
+    /** an operation and three numbers of at most 19 digits, with commas and line feed, is the longest line. */
     private static final int MAX_LINE = 64;
 
     private final AtomicFile file;
@@ -70,6 +70,18 @@ public final class TraceWriter implements AutoCloseable {
      */
     public void allocation(long id, long byteSize, int stream) throws IOException {
         write('a', id, byteSize, stream);
+    }
+
+    /**
+     * Writes an allocation by {@code reserve}. It has no stream, which is written as 0.
+     *
+     * @param id the block's id
+     * @param byteSize size in bytes
+     * @throws IOException if the file cannot be written
+     * @throws IllegalArgumentException as {@link #allocation}
+     */
+    public void reserve(long id, long byteSize) throws IOException {
+        write('r', id, byteSize, 0);
     }
 
     /**

@@ -8,6 +8,7 @@ import allocator.runtime.RunOptions;
 import allocator.runtime.Session;
 import allocator.runtime.SessionOptions;
 import allocator.spi.Allocator;
+import allocator.spi.AllocatorOptions;
 import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
 import allocator.spi.HostAccessibleAllocator;
@@ -25,6 +26,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
@@ -94,7 +96,7 @@ class RecorderTest {
                         op,id,bytes,stream
                         a,0,100,0
                         a,1,200,1
-                        a,2,300,0
+                        r,2,300,0
                         f,0,100,0
                         f,1,200,1
                         a,3,400,2
@@ -123,6 +125,54 @@ class RecorderTest {
             assertThat(recorded.isAllocation(event)).isEqualTo(original.isAllocation(event));
             assertThat(recorded.stream(event)).isEqualTo(original.stream(event));
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"best-fit", "compact"})
+    void thePeakHeldOfARecordedSessionIsThatOfItsReplay(String policy) throws IOException {
+        final Map<String, String> settings = Map.of("arena.policy", policy, "arena.exclusive", "1");
+        final SessionOptions.Builder options = SessionOptions.builder();
+        settings.forEach((key, value) -> options.option("ep.cpu-reference." + key, value));
+        try (Environment environment = cpu()) {
+            final long held;
+            try (Recorder recorder = new Recorder(file);
+                    Session session = environment.openSession(
+                            options.decorator(recorder::wrap).build())) {
+                session.run(RunOptions.DEFAULT, run -> {
+                    final List<Long> blocks = new ArrayList<>();
+                    for (int i = 1; i <= 16; i++) {
+                        blocks.add(run.allocator().reserve(i * 300_000L));
+                        blocks.add(run.allocator().alloc(i * 50_000L));
+                    }
+                    blocks.forEach(run.allocator()::free);
+                });
+                held = session.allocator().stats().peakBytesHeld();
+            }
+            final ReplayResult replayed = new Replay(
+                            environment, environment.devices().getFirst(), AllocatorOptions.of(settings))
+                    .once(Trace.read(file), ReplayListener.NONE);
+            assertThat(replayed.peakHeldBytes()).isEqualTo(held);
+            assertThat(Trace.read(file).reserveCount()).isEqualTo(16);
+        }
+    }
+
+    @Test
+    void aReserveWhoseFreeFailsIsReservedAgain() throws IOException {
+        final FakeAllocator target = new FakeAllocator(FakeDevice.INFO);
+        try (Recorder recorder = new Recorder(file)) {
+            final Allocator allocator = recorder.wrap(target);
+            final long weights = allocator.reserve(1000);
+            failOnce(target, new IllegalStateException("not now"));
+            assertThatThrownBy(() -> allocator.free(weights)).isInstanceOf(IllegalStateException.class);
+            allocator.free(weights);
+        }
+        assertThat(file).hasContent("""
+                        op,id,bytes,stream
+                        r,0,1000,0
+                        f,0,1000,0
+                        r,0,1000,0
+                        f,0,1000,0
+                        """);
     }
 
     @Test

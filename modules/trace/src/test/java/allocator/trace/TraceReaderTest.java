@@ -126,10 +126,10 @@ class TraceReaderTest {
     class Rejects {
         @ParameterizedTest
         @CsvSource(delimiter = '|', textBlock = """
-                        x,1,2,3      | unknown op 'x', it must be a or f
-                        A,1,2,3      | unknown op 'A', it must be a or f
-                        alloc,1,2,3  | unknown op 'alloc', it must be a or f
-                        ,1,2,3       | unknown op '', it must be a or f
+                        x,1,2,3      | unknown op 'x', it must be a, r or f
+                        A,1,2,3      | unknown op 'A', it must be a, r or f
+                        alloc,1,2,3  | unknown op 'alloc', it must be a, r or f
+                        ,1,2,3       | unknown op '', it must be a, r or f
                         f,1,2,3      | block 1 is freed before it is allocated
                         a,1,2        | a field is missing: 'a,1,2' has 3 of op,id,bytes,stream
                         hello        | a field is missing: 'hello' has 1 of op,id,bytes,stream

@@ -165,9 +165,13 @@ public final class Profiler {
         final long byteSize = trace.byteSize(event);
         if (trace.isAllocation(event)) {
             try {
-                addresses[slot] = streams.length == 0
-                        ? allocator.alloc(byteSize)
-                        : allocator.allocOnStream(byteSize, streams[trace.stream(event)]);
+                if (trace.isReserve(event)) {
+                    addresses[slot] = allocator.reserve(byteSize);
+                } else {
+                    addresses[slot] = streams.length == 0
+                            ? allocator.alloc(byteSize)
+                            : allocator.allocOnStream(byteSize, streams[trace.stream(event)]);
+                }
                 requested += byteSize;
             } catch (OutOfMemoryException e) {
                 failures++;

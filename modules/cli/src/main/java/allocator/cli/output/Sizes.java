@@ -75,4 +75,15 @@ public final class Sizes {
     public static String ratio(double ratio) {
         return Double.isNaN(ratio) ? "-" : String.format(Locale.ROOT, "%.2f", ratio);
     }
+
+    /**
+     * Describes a number of things.
+     *
+     * @param count the number
+     * @param what one of them; several have an s at the end
+     * @return such as {@code 1 block} or {@code 2,000 blocks}
+     */
+    public static String count(long count, String what) {
+        return exact(count) + " " + what + (count == 1 ? "" : "s");
+    }
 }

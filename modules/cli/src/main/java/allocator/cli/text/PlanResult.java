@@ -53,7 +53,7 @@ public record PlanResult(
      * @return one line
      */
     public String subtitle() {
-        return Sizes.exact(blocks) + (blocks == 1 ? " block" : " blocks")
+        return Sizes.count(blocks, "block")
                 + (streams > 1 ? " of " + streams + " streams, which share no memory" : "")
                 + ", planned in " + Sizes.time(seconds * 1e9) + " with " + Sizes.exact(plan.steps()) + " steps";
     }
@@ -64,7 +64,7 @@ public record PlanResult(
      * @param terminal where to print
      */
     public void print(Terminal terminal) {
-        terminal.printHeading(name, ", " + Sizes.exact(blocks) + " blocks");
+        terminal.printHeading(name, ", " + Sizes.count(blocks, "block"));
         terminal.out().println();
         final TextTable table = new TextTable("  ", "lrrl")
                 .row(

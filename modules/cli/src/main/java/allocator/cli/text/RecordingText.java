@@ -41,8 +41,9 @@ public final class RecordingText {
     public void print(String name, Recording recording) {
         terminal.printHeading(
                 name,
-                ", " + count(recording.allocations(), "allocation") + ", " + count(recording.frees(), "free") + ", "
-                        + count(recording.failures().size(), "failure"));
+                ", " + Sizes.count(recording.allocations(), "allocation") + ", "
+                        + Sizes.count(recording.frees(), "free") + ", "
+                        + Sizes.count(recording.failures().size(), "failure"));
         if (recording.losses() > 0) {
             out.println("  The recorder has lost events: sums and live blocks are not complete.");
         }
@@ -56,10 +57,6 @@ public final class RecordingText {
         printSessions(recording.sessions());
         recording.liveAtPeak().forEach(state -> printLive("live at the peak", state));
         recording.liveAtEnd().forEach(state -> printLive("live at the end", state));
-    }
-
-    private static String count(long count, String what) {
-        return Sizes.exact(count) + " " + what + (count == 1 ? "" : "s");
     }
 
     /** A name from a recording begins no line of its own. */
@@ -98,7 +95,7 @@ public final class RecordingText {
             failure.stack().forEach(frame -> out.println("    at " + frame));
         }
         if (failures.size() > MOST_ROWS) {
-            out.println("  and " + count(failures.size() - MOST_ROWS, "failure") + " before");
+            out.println("  and " + Sizes.count(failures.size() - MOST_ROWS, "failure") + " before");
         }
     }
 

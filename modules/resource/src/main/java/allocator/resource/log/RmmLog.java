@@ -5,10 +5,16 @@ import allocator.resource.StreamOrderedMemoryResource;
 import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
+import java.io.BufferedInputStream;
+import java.io.EOFException;
+import java.io.FilterInputStream;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
 import java.io.Reader;
 import java.io.UncheckedIOException;
 import java.io.Writer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalTime;
@@ -16,7 +22,9 @@ import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.Consumer;
 import java.util.function.LongFunction;
+import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -106,8 +114,10 @@ public final class RmmLog extends LineLog {
      * @param addedFrees number of deallocations that the log lacks: its address was allocated again
      * @param failures number of failed allocations, which are left out
      * @param unknownFrees number of deallocations of memory that the log does not allocate, which are left out
+     * @param otherSizes number of deallocations in the trace whose size in the log is not that of the allocation
      */
-    public record Conversion(long allocations, long frees, long addedFrees, long failures, long unknownFrees) {}
+    public record Conversion(
+            long allocations, long frees, long addedFrees, long failures, long unknownFrees, long otherSizes) {}
 
     /**
      * Starts a log.
@@ -195,7 +205,52 @@ public final class RmmLog extends LineLog {
      * @throws IllegalArgumentException if a line is malformed; the message names the text, line and reason
      */
     public static List<Entry> read(Reader in, String name) throws IOException {
-        return RmmReader.read(in, name);
+        return RmmReader.read(in, name, null);
+    }
+
+    /**
+     * Reads a log as a process may leave it: plain or gzip, cut off at the end, with other text between its lines, or
+     * several logs one after the other. A wrong value in a line of the log is an error, except in the last line.
+     *
+     * @param file the file
+     * @param leftOut receives a sentence for each line that is left out, with file, line and reason, and one for gzip
+     *     data that is cut off
+     * @return its entries in order
+     * @throws IOException if it cannot be read
+     * @throws IllegalArgumentException if the header is missing or a line is malformed
+     */
+    public static List<Entry> read(Path file, Consumer<String> leftOut) throws IOException {
+        try (InputStream in = new BufferedInputStream(Files.newInputStream(file))) {
+            in.mark(2);
+            final boolean isGzip = in.read() == 0x1f && in.read() == 0x8b;
+            in.reset();
+            final CutInput text = new CutInput(isGzip ? new GZIPInputStream(in) : in);
+            final Reader lines = new InputStreamReader(text, StandardCharsets.UTF_8.newDecoder());
+            final List<Entry> entries = RmmReader.read(lines, file.toString(), leftOut);
+            if (text.isCut) {
+                leftOut.accept(file + ": the gzip data is cut off; its rest is left out");
+            }
+            return entries;
+        }
+    }
+
+    /** Ends where compressed data is cut off. */
+    private static final class CutInput extends FilterInputStream {
+        private boolean isCut;
+
+        CutInput(InputStream in) {
+            super(in);
+        }
+
+        @Override
+        public int read(byte[] bytes, int from, int length) throws IOException {
+            try {
+                return isCut ? -1 : super.read(bytes, from, length);
+            } catch (EOFException e) {
+                isCut = true;
+                return -1;
+            }
+        }
     }
 
     /**

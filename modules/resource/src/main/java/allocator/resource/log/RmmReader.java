@@ -7,7 +7,9 @@ import java.io.IOException;
 import java.io.Reader;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /** Reads the lines of an RMM log. Finds the columns by their names in the header, as RMM's own tools do. */
 final class RmmReader {
@@ -45,7 +47,10 @@ final class RmmReader {
         return index;
     }
 
-    static List<Entry> read(Reader in, String name) throws IOException {
+    /**
+     * Reads all lines. Those that are no entry of a log are given to {@code leftOut}, or refused if it is {@code null}.
+     */
+    static List<Entry> read(Reader in, String name, @Nullable Consumer<String> leftOut) throws IOException {
         final BufferedReader lines = new BufferedReader(in);
         final String first = lines.readLine();
         if (first == null) {
@@ -57,8 +62,17 @@ final class RmmReader {
         int number = 1;
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             number++;
-            if (!line.isBlank()) {
+            if (line.isBlank() || (leftOut != null && line.equals(header))) {
+                continue;
+            }
+            try {
                 entries.add(reader.entry(line, name + ":" + number));
+            } catch (IllegalArgumentException e) {
+                final boolean isOther = line.split(",", -1).length != reader.count;
+                if (leftOut == null || (!isOther && lines.readLine() != null)) {
+                    throw e;
+                }
+                leftOut.accept(e.getMessage());
             }
         }
         return entries;
@@ -90,12 +104,18 @@ final class RmmReader {
         throw new IllegalArgumentException(place + ": action '" + printable(text) + "' is unknown");
     }
 
-    /** Parses hexadecimal with {@code 0x}. Old versions of RMM print {@code (nil)} for none and streams as decimals. */
+    /**
+     * Parses hexadecimal. Old versions of RMM print {@code (nil)} for none, streams as decimals, some pointers without
+     * 0x.
+     */
     private static long address(String text, String what, String place) {
         if (text.equals("(nil)")) {
             return 0;
         }
-        return text.startsWith("0x") ? number(text.substring(2), 16, what, place) : number(text, 10, what, place);
+        if (text.startsWith("0x")) {
+            return number(text.substring(2), 16, what, place);
+        }
+        return number(text, what.equals("pointer") ? 16 : 10, what, place);
     }
 
     private static long number(String text, int radix, String what, String place) {

@@ -21,6 +21,7 @@ final class RmmTrace {
     private long addedFrees;
     private long failures;
     private long unknownFrees;
+    private long otherSizes;
 
     private record Live(long id, long byteSize) {}
 
@@ -50,7 +51,8 @@ final class RmmTrace {
         for (final Entry entry : entries) {
             trace.convert(entry);
         }
-        return new Conversion(trace.nextId, trace.frees, trace.addedFrees, trace.failures, trace.unknownFrees);
+        return new Conversion(
+                trace.nextId, trace.frees, trace.addedFrees, trace.failures, trace.unknownFrees, trace.otherSizes);
     }
 
     private static void requireSizes(List<Entry> entries) {
@@ -95,6 +97,7 @@ final class RmmTrace {
         if (block == null) {
             return false;
         }
+        otherSizes += entry.action() == Action.FREE && entry.byteSize() != block.byteSize ? 1 : 0;
         events.free(block.id, block.byteSize, stream(entry));
         return true;
     }

@@ -1,5 +1,6 @@
 package allocator.resource.log;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -12,12 +13,17 @@ import allocator.spi.DeviceException;
 import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
 import allocator.testkit.FakeStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.StringReader;
 import java.io.StringWriter;
 import java.io.Writer;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -95,6 +101,39 @@ class RmmLogTest {
         assertMalformed(header + "1,0,steal,0x1,1,0x0\n", "log:2: action 'steal' is unknown");
         assertMalformed(header + "\n1,0,free,0xZ,1,0x0\n", "log:3: pointer 'Z' is not a number");
         assertMalformed(header + "1,0,free,0x1,-1,0x0\n", "log:2: size -1 is negative");
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aLogThatAProcessLeftIsReadAsFarAsItIsWhole(boolean isGzip, @TempDir Path folder) throws IOException {
+        String header = "Thread,Time,Action,Pointer,Size,Stream\n";
+        String line = "1,0,allocate,7f01,16,0x0\n";
+        byte[] log = (header + line + "a warning, of the program\n" + header + line + "1,0,alloc").getBytes(UTF_8);
+        if (isGzip) {
+            ByteArrayOutputStream packed = new ByteArrayOutputStream();
+            try (GZIPOutputStream out = new GZIPOutputStream(packed)) {
+                out.write(log);
+            }
+            log = Arrays.copyOf(packed.toByteArray(), packed.size() - 9);
+        }
+        Path file = Files.write(folder.resolve("log"), log);
+        List<String> leftOut = new ArrayList<>();
+        assertThat(RmmLog.read(file, leftOut::add))
+                .containsExactly(
+                        new Entry(1, Action.ALLOCATE, 0x7f01, 16, 0), new Entry(1, Action.ALLOCATE, 0x7f01, 16, 0));
+        assertThat(leftOut)
+                .startsWith(file + ":3: 2 columns instead of 6")
+                .contains(file + ":6: 3 columns instead of 6");
+        assertThat(leftOut.getLast()).contains(isGzip ? "cut off" : ":6: ");
+    }
+
+    @Test
+    void aWrongValueWithinALogIsAnErrorHoweverItIsRead(@TempDir Path folder) throws IOException {
+        String header = "Thread,Time,Action,Pointer,Size,Stream\n";
+        Path file = Files.writeString(folder.resolve("log"), header + "1,0,steal,0x1,1,0x0\n1,0,free,0x1,1,0x0\n");
+        assertThatThrownBy(() -> RmmLog.read(file, line -> {}))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(":2: action 'steal' is unknown");
     }
 
     private static void assertMalformed(String text, String message) {
@@ -239,7 +278,7 @@ class RmmLogTest {
         @Test
         void aTraceFreesTheEarlierBlock() throws IOException {
             StringWriter trace = new StringWriter();
-            assertThat(RmmLog.writeTrace(twice, trace)).isEqualTo(new RmmLog.Conversion(2, 1, 1, 0, 0));
+            assertThat(RmmLog.writeTrace(twice, trace)).isEqualTo(new RmmLog.Conversion(2, 1, 1, 0, 0, 0));
             assertThat(trace.toString().lines())
                     .containsExactly("op,id,bytes,stream", "a,0,400,0", "f,0,400,1", "a,1,300,1", "f,1,300,1");
         }

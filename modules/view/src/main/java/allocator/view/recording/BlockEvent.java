@@ -8,11 +8,19 @@ package allocator.view.recording;
  * @param address the block's address
  * @param byteSize the bytes requested; {@value #FREE} for a free
  * @param stream the id of the stream, {@code 0} for none
+ * @param isReserve whether it was allocated by {@code reserve}
  * @param owner who made the call
  * @param site the frame that allocated it, or empty
  */
 record BlockEvent(
-        long nanos, RecordedMemory memory, long address, long byteSize, long stream, String owner, String site) {
+        long nanos,
+        RecordedMemory memory,
+        long address,
+        long byteSize,
+        long stream,
+        boolean isReserve,
+        String owner,
+        String site) {
     static final long FREE = -1;
 
     boolean isFree() {

@@ -226,6 +226,7 @@ public final class Recording {
         final Map<String, Integer> streams = new HashMap<>();
         final LiveRecorded live = new LiveRecorded();
         long nextId = 0;
+        long reserves = 0;
         long frees = 0;
         long added = 0;
         long unknown = 0;
@@ -240,11 +241,16 @@ public final class Recording {
             }
             if (!event.isFree()) {
                 ids.put(event, nextId);
-                writer.allocation(nextId, event.byteSize(), stream(event, streams));
+                if (event.isReserve()) {
+                    reserves++;
+                    writer.reserve(nextId, event.byteSize());
+                } else {
+                    writer.allocation(nextId, event.byteSize(), stream(event, streams));
+                }
                 nextId++;
             }
         }
-        return new TraceConversion(nextId, frees, added, unknown);
+        return new TraceConversion(nextId, reserves, frees, added, unknown);
     }
 
     private static int stream(BlockEvent event, Map<String, Integer> streams) {

@@ -145,6 +145,7 @@ final class RecordingReader {
                 event.getLong("address"),
                 byteSize,
                 isFree ? 0 : event.getLong("stream"),
+                !isFree && event.getBoolean("isReserve"),
                 text(event, "owner"),
                 isFree ? "" : frames(event, 1).findFirst().orElse("")));
     }

@@ -133,7 +133,7 @@ class RecordingTest {
         final Recording recording = Recording.read(record(RecordingTest::twoLiveAtThePeak));
         final Path trace = folder.resolve("trace.csv");
         try (TraceWriter writer = new TraceWriter(trace)) {
-            assertThat(recording.writeTo(writer)).isEqualTo(new TraceConversion(3, 3, 0, 0));
+            assertThat(recording.writeTo(writer)).isEqualTo(new TraceConversion(3, 0, 3, 0, 0));
         }
         assertThat(Files.readString(trace)).isEqualTo("""
                 op,id,bytes,stream
@@ -145,6 +145,19 @@ class RecordingTest {
                 f,2,10,0
                 """);
         assertThat(Trace.read(trace).liveAtEnd()).isZero();
+    }
+
+    @Test
+    void aReserveIsOneInTheTrace() throws IOException {
+        final Recording recording = Recording.read(record(session -> {
+            final long weights = session.allocator().reserve(4000);
+            session.allocator().free(weights);
+        }));
+        final Path trace = folder.resolve("trace.csv");
+        try (TraceWriter writer = new TraceWriter(trace)) {
+            assertThat(recording.writeTo(writer)).isEqualTo(new TraceConversion(1, 1, 1, 0, 0));
+        }
+        assertThat(trace).hasContent("op,id,bytes,stream\nr,0,4000,0\nf,0,4000,0");
     }
 
     @Test
