@@ -3,7 +3,6 @@ package com.example.malloc;
 import allocator.provider.support.BlockCounters;
 import allocator.provider.support.References;
 import allocator.provider.support.References.Release;
-import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
@@ -129,7 +128,7 @@ public final class MallocFactory implements EpFactory {
         }
     }
 
-    /** One lock guards all; the stack is touched before a change, so that it does not end in the middle of one. */
+    /** One lock guards all. */
     private static final class MallocAllocator implements HostAccessibleAllocator {
         /** The level of the contract that this class was written for. */
         private static final int LEVEL = 25;
@@ -145,7 +144,6 @@ public final class MallocFactory implements EpFactory {
 
         @Override
         public synchronized long alloc(long byteSize) {
-            StackReserve.touch();
             requireOpen();
             if (byteSize < 0 || byteSize > Long.MAX_VALUE - ALIGNMENT) {
                 throw new InvalidSizeException(byteSize, "is negative, or its rounding overflows");
@@ -176,7 +174,6 @@ public final class MallocFactory implements EpFactory {
 
         @Override
         public synchronized void free(long address) {
-            StackReserve.touch();
             requireOpen();
             if (address == 0) {
                 return;

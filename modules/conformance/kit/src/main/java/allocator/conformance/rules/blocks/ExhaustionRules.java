@@ -12,11 +12,15 @@ import allocator.spi.Allocator;
 import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorStats;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
+import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncStream;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.SplittableRandom;
 
 /** Chapter A: exhaustion is reported truthfully, and after any failure the allocator works as before. */
@@ -156,6 +160,60 @@ public abstract class ExhaustionRules extends Chapter {
                                 + " of the whole limit failed, as if it were fragmented: " + e.getMessage(),
                         e);
             }
+        }
+    }
+
+    /** What each block, request or stream loses is less than any block here, so many of them add up. */
+    @ConformanceTest
+    void required_A05_afterBlocksOfRandomSizesTheWholeLimitIsGranted(Subject subject) {
+        final Allocator allocator = subject.limited(16 * MIB);
+        final long limit = subject.largestOf(allocator);
+        allocator.free(allocator.alloc(limit));
+        churn(subject, allocator, limit);
+        try {
+            allocator.free(allocator.alloc(limit));
+        } catch (OutOfMemoryException first) {
+            Subject.ifShrinkable(allocator).ifPresent(ShrinkableAllocator::shrink);
+            try {
+                allocator.free(allocator.alloc(limit));
+            } catch (OutOfMemoryException e) {
+                throw Expect.failure(
+                        "after blocks of random sizes nothing is live, yet a request of the whole limit failed, as"
+                                + " if a part of it were lost: " + e.getMessage(),
+                        e);
+            }
+        }
+    }
+
+    /** Allocates and frees, on a stream too, with requests that fail in between; nothing is live at the end. */
+    private static void churn(Subject subject, Allocator allocator, long limit) {
+        final SplittableRandom random = subject.random("A-05, random sizes");
+        final Optional<StreamAwareAllocator> onStreams = subject.ifStreamAware(allocator);
+        final SyncStream stream = onStreams.isPresent() ? subject.stream() : null;
+        final List<Long> live = new ArrayList<>();
+        final int calls = subject.times(40_000, 6_000);
+        for (int i = 0; i < calls && subject.hasTime(); i++) {
+            if (live.size() > 100 || (!live.isEmpty() && random.nextBoolean())) {
+                allocator.free(live.remove(random.nextInt(live.size())));
+                continue;
+            }
+            final long byteSize = i % 500 == 0 ? limit : 1 + random.nextInt(1 << random.nextInt(4, 17));
+            try {
+                live.add(
+                        stream != null && random.nextInt(8) == 0
+                                ? onStreams.orElseThrow().allocOnStream(byteSize, stream)
+                                : allocator.alloc(byteSize));
+            } catch (OutOfMemoryException full) {
+                Expect.that(full.shortage().requested() == byteSize, "%s", full.getMessage());
+            }
+            if (stream != null && i % 1000 == 0) {
+                stream.onSessionRunEnd();
+            }
+        }
+        live.forEach(allocator::free);
+        if (stream != null) {
+            stream.onSessionRunEnd();
+            stream.close();
         }
     }
 

@@ -65,7 +65,7 @@ public abstract class FailureRules extends Chapter {
     private static boolean playWith(Subject subject, Thrown thrown, int k, boolean isLasting) {
         final DeviceProbe probe = subject.requireProbe();
         final Allocator allocator = subject.allocator();
-        final FaultProgram program = new FaultProgram(subject, allocator, stream(subject, allocator), Runnable::run);
+        final FaultProgram program = new FaultProgram(subject, allocator, stream(subject, allocator));
         final long failing = probe.calls() + k;
         probe.failCalls(failing, isLasting, () -> thrown.raise(subject.memory()));
         program.playAll();
@@ -80,8 +80,7 @@ public abstract class FailureRules extends Chapter {
     private static void requireSoundWithoutFailures(Subject subject) {
         try {
             final Allocator allocator = subject.allocator();
-            final FaultProgram program =
-                    new FaultProgram(subject, allocator, stream(subject, allocator), Runnable::run);
+            final FaultProgram program = new FaultProgram(subject, allocator, stream(subject, allocator));
             program.playAll();
             program.requireNothingLost("");
         } catch (AssertionFailedError | RuntimeException fault) {
@@ -91,38 +90,6 @@ public abstract class FailureRules extends Chapter {
 
     private static @Nullable SyncStream stream(Subject subject, Allocator allocator) {
         return subject.ifStreamAware(allocator).isPresent() ? subject.stream() : null;
-    }
-
-    @ConformanceTest
-    void required_A07_nothingIsLostWhereTheStackEnds(Subject subject) {
-        final Allocator first = subject.allocator();
-        if (!subject.counts(first)) {
-            throw Expect.skip("the allocator does not count, so a loss would not show");
-        }
-        subject.release(first);
-        // A class that is initialized where the stack ends stays unusable, so every call is made once before.
-        requireSoundWithoutFailures(subject);
-        final Allocator allocator = subject.allocator();
-        final SyncStream stream = stream(subject, allocator);
-        final StackEnd end = new StackEnd();
-        final int[] depth = new int[1];
-        final SplittableRandom random = subject.random("where the stack ends");
-        final FaultProgram program = new FaultProgram(
-                subject,
-                allocator,
-                stream,
-                action -> end.at(Math.max(0, depth[0] - random.nextInt(1 << random.nextInt(2, 9))))
-                        .accept(action));
-        final int calls = subject.times(250, 50);
-        StackEnd.run(() -> {
-            for (int i = 0; i < calls; i++) {
-                if (i % 100 == 0) {
-                    depth[0] = end.depth();
-                }
-                program.playOne(random);
-            }
-            program.requireNothingLost("after calls at the end of a stack, ");
-        });
     }
 
     /** Runs the program with its k-th device call failing; returns whether it made fewer calls than that. */

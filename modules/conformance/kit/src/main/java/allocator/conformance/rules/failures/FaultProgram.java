@@ -11,8 +11,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.SplittableRandom;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,7 +27,6 @@ final class FaultProgram {
     private final Allocator allocator;
     private final boolean counts;
     private final @Nullable SyncStream stream;
-    private final Consumer<Runnable> caller;
 
     private final List<Block> live = new ArrayList<>();
 
@@ -44,13 +41,11 @@ final class FaultProgram {
      * @param subject the provider
      * @param allocator the allocator
      * @param stream a stream for some allocations, {@code null} for none
-     * @param caller runs each call; what it throws counts as thrown by the call
      */
-    FaultProgram(Subject subject, Allocator allocator, @Nullable SyncStream stream, Consumer<Runnable> caller) {
+    FaultProgram(Subject subject, Allocator allocator, @Nullable SyncStream stream) {
         this.subject = subject;
         this.allocator = allocator;
         this.stream = stream;
-        this.caller = caller;
         counts = subject.counts(allocator);
     }
 
@@ -69,19 +64,6 @@ final class FaultProgram {
         reserve(SIZES[3]);
         free();
         shrink();
-    }
-
-    /** Makes one call at random. */
-    void playOne(SplittableRandom random) {
-        final long byteSize = SIZES[random.nextInt(3)];
-        switch (random.nextInt(live.size() > 8 ? 12 : 8)) {
-            case 0, 1 -> allocate(byteSize);
-            case 2 -> reserve(byteSize);
-            case 3 -> allocateOnStream(byteSize);
-            case 4 -> endRun();
-            case 5 -> shrink();
-            default -> free();
-        }
     }
 
     private void allocate(long byteSize) {
@@ -124,17 +106,15 @@ final class FaultProgram {
 
     private @Nullable Throwable take(long byteSize, Call call) {
         final long before = requested();
-        final long[] address = new long[1];
+        final long address;
         try {
-            caller.accept(() -> address[0] = call.make());
+            address = call.make();
         } catch (Throwable thrown) {
-            if (address[0] == 0) {
-                requireRequested(before, 0, thrown);
-                return thrown;
-            }
+            requireRequested(before, 0, thrown);
+            return thrown;
         }
         if (byteSize != 0) {
-            live.add(new Block(address[0], byteSize));
+            live.add(new Block(address, byteSize));
         }
         requireRequested(before, byteSize, null);
         return null;
@@ -146,15 +126,11 @@ final class FaultProgram {
         }
         final Block block = live.getLast();
         final long before = requested();
-        final boolean[] isFree = new boolean[1];
         Throwable failure = null;
         try {
-            caller.accept(() -> {
-                allocator.free(block.address());
-                isFree[0] = true;
-            });
+            allocator.free(block.address());
         } catch (Throwable thrown) {
-            failure = isFree[0] ? null : thrown;
+            failure = thrown;
         }
         final boolean isDead = failure == null || failure instanceof DeviceException;
         if (isDead) {

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 /** The chunks of an allocator, by address: found by first fit, split, bound to streams, and coalesced. */
 final class SimpleChunks {
     static final long GRANULE = 256;
+    private static final long SMALL_REMAINDER = 4096;
 
     private final SimpleFactory factory;
     private final SimpleRegions regions;
@@ -109,6 +110,10 @@ final class SimpleChunks {
     /** Cuts a free chunk to a size. */
     void split(SimpleChunk chunk, long byteSize) {
         if (chunk.byteSize > byteSize) {
+            if (fault == Fault.SMALL_REMAINDERS_ARE_LOST && chunk.byteSize - byteSize <= SMALL_REMAINDER) {
+                chunk.byteSize = byteSize;
+                return;
+            }
             final SimpleChunk rest = new SimpleChunk(chunk.region, chunk.address + byteSize, chunk.byteSize - byteSize);
             rest.boundTo = chunk.boundTo;
             rest.stamp = chunk.stamp;

@@ -143,7 +143,9 @@ final class SimpleGrowth {
         int count = 0;
         for (final SimpleRegion region : regions.all()) {
             final List<SimpleChunk> inside = chunks.in(region);
-            if (inside.stream().noneMatch(chunk -> chunk.isLive) && !region.isReserve()) {
+            final boolean isWhole = fault != Fault.SMALL_REMAINDERS_ARE_LOST
+                    || inside.stream().mapToLong(chunk -> chunk.byteSize).sum() == region.byteSize();
+            if (isWhole && inside.stream().noneMatch(chunk -> chunk.isLive) && !region.isReserve()) {
                 waitForWork(inside);
                 regions.giveBack(region, () -> chunks.remove(inside));
                 count++;

@@ -1,6 +1,5 @@
 package allocator.conformance.runner.simple;
 
-import allocator.provider.support.StackReserve;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -20,16 +19,8 @@ final class SimpleLock {
 
     /** Acquires the lock, unless the fault is to have none. */
     void acquire() {
-        touchStack();
         if (fault != Fault.NOT_THREAD_SAFE) {
             lock.lock();
-        }
-    }
-
-    /** Lets the stack end before a change, if it is to end. */
-    private void touchStack() {
-        if (fault != Fault.TORN_WHERE_THE_STACK_ENDS) {
-            StackReserve.touch();
         }
     }
 
@@ -41,7 +32,6 @@ final class SimpleLock {
 
     /** Acquires the lock whatever the fault is. */
     void acquireAlways() {
-        touchStack();
         lock.lock();
     }
 

@@ -3,7 +3,6 @@ package com.example.buddy;
 import allocator.provider.support.BlockCounters;
 import allocator.provider.support.Limit;
 import allocator.provider.support.Sizes;
-import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
@@ -27,8 +26,7 @@ import java.util.TreeSet;
 
 /**
  * A buddy allocator. Blocks are powers of two and lie at multiples of their size within a region; a block that is freed
- * joins its buddy, the other half of the block that both were cut from, when that is free as well. One lock guards all,
- * and the stack is touched before a change, so that it does not end in the middle of one.
+ * joins its buddy, the other half of the block that both were cut from, when that is free as well. One lock guards all.
  */
 final class BuddyAllocator implements HostAccessibleAllocator {
     /** The smallest block, and the alignment of all. */
@@ -66,7 +64,6 @@ final class BuddyAllocator implements HostAccessibleAllocator {
 
     @Override
     public synchronized long alloc(long byteSize) {
-        StackReserve.touch();
         requireOpen();
         final long size = roundUp(byteSize);
         if (size == 0) {
@@ -172,7 +169,6 @@ final class BuddyAllocator implements HostAccessibleAllocator {
 
     @Override
     public synchronized void free(long address) {
-        StackReserve.touch();
         requireOpen();
         if (address == 0) {
             return;
