@@ -135,7 +135,9 @@ final class ReplayCommand extends DeviceCommand {
 
     private List<Trace> load() {
         return (traces.isEmpty() ? Trace.bundledNames().subList(0, 1) : traces)
-                .stream().map(InputFile::of).map(NamedTrace::read).toList();
+                .stream().map(InputFile::of)
+                .map(name -> NamedTrace.read(name, terminal()))
+                .toList();
     }
 
     /**
