@@ -105,8 +105,7 @@ final class ForeignFile {
         }
         if (text.startsWith("<")) {
             final String tag = text.toLowerCase(Locale.ROOT);
-            return Optional.of(
-                    tag.startsWith("<!doctype html") || tag.startsWith("<html") ? Kind.PAGE : Kind.XML);
+            return Optional.of(tag.startsWith("<!doctype html") || tag.startsWith("<html") ? Kind.PAGE : Kind.XML);
         }
         if (bytes.length() > 1 && bytes.charAt(0) == PICKLE && bytes.charAt(1) > 1 && bytes.charAt(1) < 6) {
             return Optional.of(Kind.PICKLED);

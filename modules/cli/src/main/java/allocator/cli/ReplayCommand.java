@@ -101,8 +101,9 @@ final class ReplayCommand extends DeviceCommand {
         final List<ReplayResult> results =
                 all.stream().map(PolicyResult::result).toList();
         if (!isJsonOnly()) {
-            all.stream().filter(ReplayCommand::mostlyFailed).forEach(one -> out().println(failures(one)
-                    + ": the figures are those of the others"));
+            all.stream()
+                    .filter(ReplayCommand::mostlyFailed)
+                    .forEach(one -> out().println(failures(one) + ": the figures are those of the others"));
         }
         if (isJsonOnly()) {
             out().print(ReplayJson.of(results));
@@ -135,9 +136,10 @@ final class ReplayCommand extends DeviceCommand {
 
     private List<Trace> load() {
         return (traces.isEmpty() ? Trace.bundledNames().subList(0, 1) : traces)
-                .stream().map(InputFile::of)
-                .map(name -> NamedTrace.read(name, terminal()))
-                .toList();
+                .stream()
+                        .map(InputFile::of)
+                        .map(name -> NamedTrace.read(name, terminal()))
+                        .toList();
     }
 
     /**

@@ -234,7 +234,8 @@ final class TraceImportCommand extends ResultCommand {
                 .lines()
                 .forEach(out()::println);
         if (!result.leftOut().isEmpty()) {
-            out().println("  the last of them: " + InputFile.named(result.leftOut().getLast()));
+            out().println("  the last of them: "
+                    + InputFile.named(result.leftOut().getLast()));
         }
         out().println();
         out().println("written: " + target);

@@ -1,21 +1,21 @@
 package allocator.cli;
 
-import java.io.Writer;
-import java.io.PrintWriter;
-import allocator.cli.output.Terminal;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Random;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.cli.output.Terminal;
 import allocator.plan.Instance;
 import allocator.plan.Plan;
 import allocator.plan.PlanFile;
 import allocator.planner.Planner;
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -167,10 +167,16 @@ class PlanCommandTest {
             final StringBuilder trace = new StringBuilder("op,id,bytes,stream\n");
             final List<Integer> live = new ArrayList<>();
             for (int id = 0; id < 28_000; id++) {
-                trace.append("a,").append(id).append(',').append(1 + random.nextInt(1_000_000)).append(",0\n");
+                trace.append("a,")
+                        .append(id)
+                        .append(',')
+                        .append(1 + random.nextInt(1_000_000))
+                        .append(",0\n");
                 live.add(id);
                 if (live.size() > 10_000) {
-                    trace.append("f,").append(live.remove(random.nextInt(live.size()))).append(",0,0\n");
+                    trace.append("f,")
+                            .append(live.remove(random.nextInt(live.size())))
+                            .append(",0,0\n");
                 }
             }
             final Outcome outcome = Outcome.of("plan", file(trace.toString()), "--seconds", "1000");
@@ -200,7 +206,8 @@ class PlanCommandTest {
         @ParameterizedTest
         @CsvSource({"gpt2,1", "bert,5", "frcnn,5", "llama_train,5", "resnet,5", "two_streams,5"})
         void plansOfTracesAreNearTheLowerBound(String name, long stepsForEachBlock) {
-            final PlanInput input = PlanInput.read(name, Terminal.of(new PrintWriter(Writer.nullWriter()), new PrintWriter(Writer.nullWriter())));
+            final PlanInput input = PlanInput.read(
+                    name, Terminal.of(new PrintWriter(Writer.nullWriter()), new PrintWriter(Writer.nullWriter())));
             for (int group = 0; group < input.groups().size(); group++) {
                 final Instance instance = input.group(group);
                 final Plan plan = Planner.builder()

@@ -168,7 +168,12 @@ class ProcessTest {
         @Test
         void aReaderThatHasReadEnoughIsNoFailure() throws Exception {
             final Process process = start(
-                    List.of("sh", "-c", "\"$@\" | true", "sh"), List.of(), folder.resolve("out"), "trace", "info", "bert");
+                    List.of("sh", "-c", "\"$@\" | true", "sh"),
+                    List.of(),
+                    folder.resolve("out"),
+                    "trace",
+                    "info",
+                    "bert");
             assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
             assertThat(err()).isEmpty();
         }

@@ -352,8 +352,8 @@ class ReplayCommandTest {
 
         @Test
         void whereMostAllocationsFailTheFirstLineSaysSoAndTheExitCodeIsItsOwn() {
-            final Outcome outcome = policies(
-                    "--once", "--policies", "best-fit", "--option", "arena.max_mem=65536", trace.toString());
+            final Outcome outcome =
+                    policies("--once", "--policies", "best-fit", "--option", "arena.max_mem=65536", trace.toString());
             assertThat(outcome.out().lines())
                     .first()
                     .isEqualTo("small.csv with best-fit: 4 of 5 allocations failed for lack of memory: the figures are"

@@ -1,25 +1,25 @@
 package allocator.cli;
 
-import org.junit.jupiter.params.provider.ValueSource;
-import java.util.List;
-import java.util.ArrayList;
-import java.time.Duration;
-import java.io.UncheckedIOException;
-import java.io.InputStream;
-import java.io.ByteArrayInputStream;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
-import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class TraceCommandTest {
     private static final String LOG = """
@@ -114,8 +114,8 @@ class TraceCommandTest {
 
         @Test
         void anUnfinishedTraceIsReadAndSaidToBeOne() throws IOException {
-            final Path left = Files.writeString(
-                    folder.resolve("t.csv.7-a.part"), "op,id,bytes,stream\na,0,100,0\na,1,1");
+            final Path left =
+                    Files.writeString(folder.resolve("t.csv.7-a.part"), "op,id,bytes,stream\na,0,100,0\na,1,1");
             final Outcome outcome = Outcome.of("trace", "info", left.toString());
             assertThat(outcome.exitCode()).isZero();
             assertThat(outcome.err()).contains(left + ": is unfinished", "the 1 event whose lines are whole");

@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Records the allocations and frees of allocators as a {@linkplain allocator.trace trace}. To record a session, pass
- * the recorder as its {@linkplain allocator.runtime.SessionOptions.Builder#decorator decorator}; the program is the same
- * otherwise:
+ * the recorder as its {@linkplain allocator.runtime.SessionOptions.Builder#decorator decorator}; the program is the
+ * same otherwise:
  *
  * <pre>{@code
  * try (Recorder recorder = new Recorder(Path.of("model.csv.gz"));
@@ -23,9 +23,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Only calls of the {@linkplain #wrap wrapper} are recorded. All wrapped allocators share one file; block ids count
  * up from 0. An allocation without a stream is on stream 0; streams are numbered from 1 in order of appearance. Whether
- * memory is read-only, its alignment, and the ends of streams are not recorded. A request that fails or has no bytes is not recorded, and neither is the free
- * of a block that was not allocated through the recorder. A free that fails, so that the block is still live, is
- * followed by an allocation, or reserve, with the id of that block.
+ * memory is read-only, its alignment, and the ends of streams are not recorded. A request that fails or has no bytes is
+ * not recorded, and neither is the free of a block that was not allocated through the recorder. A free that fails, so
+ * that the block is still live, is followed by an allocation, or reserve, with the id of that block.
  *
  * <p>Recording never fails an allocation or a free. If the file cannot be written, or the Java heap or a thread's stack
  * ends while an event is recorded, recording stops, and {@link #close} throws.

@@ -26,9 +26,9 @@ import java.util.function.DoubleSupplier;
  *
  * <p>Every event is the call that a user of a session makes: {@link ManagedAllocator#allocOnStream} with the run's
  * stream of that number where the allocator orders memory on streams, {@link ManagedAllocator#alloc} elsewhere, and
- * {@link ManagedAllocator#reserve} for memory that was reserved, and {@link ManagedAllocator#free}. Memory is not touched. The session has an allocator instance of its own (option
- * {@code arena.exclusive}) if the provider can create one, so that the counts are those of a new allocator, independent
- * of other users of the provider.
+ * {@link ManagedAllocator#reserve} for memory that was reserved, and {@link ManagedAllocator#free}. Memory is not
+ * touched. The session has an allocator instance of its own (option {@code arena.exclusive}) if the provider can create
+ * one, so that the counts are those of a new allocator, independent of other users of the provider.
  *
  * <p>An allocation that fails for lack of memory is counted and its free skipped. Any other failure ends the replay and
  * frees its blocks.

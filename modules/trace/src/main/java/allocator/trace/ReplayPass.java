@@ -118,8 +118,7 @@ final class ReplayPass {
         }
     }
 
-    private long allocate(
-            ManagedAllocator allocator, long byteSize, boolean isReserve, @Nullable SyncStream stream) {
+    private long allocate(ManagedAllocator allocator, long byteSize, boolean isReserve, @Nullable SyncStream stream) {
         try {
             if (isReserve) {
                 return allocator.reserve(byteSize);

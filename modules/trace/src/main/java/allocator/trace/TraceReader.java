@@ -100,8 +100,8 @@ public final class TraceReader {
             buffered.mark(2);
             final boolean isGzip = buffered.read() == 0x1f && buffered.read() == 0x8b;
             buffered.reset();
-            final TraceReader reader =
-                    new TraceReader(name, isGzip ? new GZIPInputStream(buffered, 1 << 16) : buffered, sink, isUnfinished);
+            final TraceReader reader = new TraceReader(
+                    name, isGzip ? new GZIPInputStream(buffered, 1 << 16) : buffered, sink, isUnfinished);
             try {
                 reader.readLines();
             } finally {

@@ -96,7 +96,12 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
                 failure.rounded() > failure.requested() ? "rounded to " + ByteText.exact(failure.rounded()) : ""));
         facts.add(new Fact("limit", Math.max(-1, failure.limit()), failure.limit() < 0 ? "none" : "arena.max_mem"));
         facts.add(new Fact("held", failure.held(), "taken from the device"));
-        facts.add(new Fact("live", failure.inUse(), isListed ? sums.liveBlocks() + (sums.liveBlocks() == 1 ? " block" : " blocks") + ", padding included" : ""));
+        facts.add(new Fact(
+                "live",
+                failure.inUse(),
+                isListed
+                        ? sums.liveBlocks() + (sums.liveBlocks() == 1 ? " block" : " blocks") + ", padding included"
+                        : ""));
         if (isListed) {
             facts.add(new Fact("padding", sums.bytes(State.LIVE) - sums.requestedBytes(), "of live blocks"));
             facts.add(new Fact("waiting for a stream", sums.bytes(State.WAITING), "freed, and possibly still used"));

@@ -20,7 +20,14 @@ import java.util.Locale;
  * @param capacity the bytes that suffice; 0 if the least are wanted
  */
 public record PlanResult(
-        String name, int blocks, int streams, long livePeak, Plan plan, double seconds, boolean isTimeOver, long capacity) {
+        String name,
+        int blocks,
+        int streams,
+        long livePeak,
+        Plan plan,
+        double seconds,
+        boolean isTimeOver,
+        long capacity) {
     /**
      * Returns whether the question is answered with yes.
      *

@@ -51,7 +51,8 @@ final class RmmTrace {
         for (final Entry entry : entries) {
             trace.convert(entry);
         }
-        return new Conversion(trace.nextId, trace.frees, trace.addedFrees, trace.failures, trace.unknownFrees, trace.otherSizes);
+        return new Conversion(
+                trace.nextId, trace.frees, trace.addedFrees, trace.failures, trace.unknownFrees, trace.otherSizes);
     }
 
     private static void requireSizes(List<Entry> entries) {

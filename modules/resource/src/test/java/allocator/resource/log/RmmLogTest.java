@@ -1,10 +1,5 @@
 package allocator.resource.log;
 
-import java.nio.file.Files;
-import java.util.zip.GZIPOutputStream;
-import java.util.Arrays;
-import java.util.ArrayList;
-import java.io.ByteArrayOutputStream;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -18,12 +13,17 @@ import allocator.spi.DeviceException;
 import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
 import allocator.testkit.FakeStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.StringReader;
 import java.io.StringWriter;
 import java.io.Writer;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -121,15 +121,16 @@ class RmmLogTest {
         assertThat(RmmLog.read(file, leftOut::add))
                 .containsExactly(
                         new Entry(1, Action.ALLOCATE, 0x7f01, 16, 0), new Entry(1, Action.ALLOCATE, 0x7f01, 16, 0));
-        assertThat(leftOut).startsWith(file + ":3: 2 columns instead of 6").contains(file + ":6: 3 columns instead of 6");
+        assertThat(leftOut)
+                .startsWith(file + ":3: 2 columns instead of 6")
+                .contains(file + ":6: 3 columns instead of 6");
         assertThat(leftOut.getLast()).contains(isGzip ? "cut off" : ":6: ");
     }
 
     @Test
     void aWrongValueWithinALogIsAnErrorHoweverItIsRead(@TempDir Path folder) throws IOException {
         String header = "Thread,Time,Action,Pointer,Size,Stream\n";
-        Path file = Files.writeString(
-                folder.resolve("log"), header + "1,0,steal,0x1,1,0x0\n1,0,free,0x1,1,0x0\n");
+        Path file = Files.writeString(folder.resolve("log"), header + "1,0,steal,0x1,1,0x0\n1,0,free,0x1,1,0x0\n");
         assertThatThrownBy(() -> RmmLog.read(file, line -> {}))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining(":2: action 'steal' is unknown");

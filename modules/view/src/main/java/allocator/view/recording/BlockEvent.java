@@ -13,7 +13,14 @@ package allocator.view.recording;
  * @param site the frame that allocated it, or empty
  */
 record BlockEvent(
-        long nanos, RecordedMemory memory, long address, long byteSize, long stream, boolean isReserve, String owner, String site) {
+        long nanos,
+        RecordedMemory memory,
+        long address,
+        long byteSize,
+        long stream,
+        boolean isReserve,
+        String owner,
+        String site) {
     static final long FREE = -1;
 
     boolean isFree() {
