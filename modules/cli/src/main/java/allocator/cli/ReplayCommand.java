@@ -1,5 +1,6 @@
 package allocator.cli;
 
+import allocator.cli.PolicyText.PolicyResult;
 import allocator.cli.output.ProgressBar;
 import allocator.cli.output.Sizes;
 import allocator.cli.output.Terminal;
