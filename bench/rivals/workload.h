@@ -45,7 +45,7 @@ struct Trace {
       int id, stream;
       size_t byteSize;
       if (std::sscanf(line, "%c,%d,%zu,%d", &op, &id, &byteSize, &stream) != 4) fail(path + ": " + line);
-      events.push_back({op == 'a', id, byteSize, stream});
+      events.push_back({op != 'f', id, byteSize, stream});
       ids = std::max(ids, id + 1);
       streams = std::max(streams, stream + 1);
     }

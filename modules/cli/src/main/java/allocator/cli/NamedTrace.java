@@ -1,5 +1,7 @@
 package allocator.cli;
 
+import allocator.cli.output.Sizes;
+import allocator.cli.output.Terminal;
 import allocator.trace.Trace;
 import allocator.trace.TraceException;
 import java.nio.file.Files;
@@ -16,9 +18,15 @@ final class NamedTrace {
      * @throws UsageException if there is no such trace
      * @throws CommandException if it cannot be read, or is none
      */
-    static Trace read(String name) {
+    static Trace read(String name, Terminal terminal) {
         try {
-            return load(name);
+            final Trace trace = load(name);
+            if (name.endsWith(".part")) {
+                terminal.err()
+                        .println("allocator: warning: " + name + ": is unfinished, as its writer has ended: the "
+                                + Sizes.count(trace.eventCount(), "event") + " whose lines are whole are read");
+            }
+            return trace;
         } catch (TraceException e) {
             throw e.line() == 0 && !Files.isRegularFile(Path.of(name))
                     ? new UsageException(e.getMessage(), e)

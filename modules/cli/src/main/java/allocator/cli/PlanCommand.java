@@ -83,7 +83,7 @@ final class PlanCommand extends ResultCommand {
         final OutputFile file = outputFile("--output", output);
         final OutputFile page = outputFile("--html", html);
         requireNoOutput(trace);
-        final PlanInput input = PlanInput.read(InputFile.of(trace));
+        final PlanInput input = PlanInput.read(InputFile.of(trace), terminal());
         final PlanResult result = plan(input);
         show(() -> result.print(terminal()), result::json, json);
         write(file, "written: ", () -> PlanFile.text(input.ids(), input.instance(), result.plan()));
@@ -124,13 +124,15 @@ final class PlanCommand extends ResultCommand {
                 plans.add(builder.build().plan(input.group(group)));
             }
             final Plan plan = groups == 1 ? plans.getFirst() : Plan.stacked(input.instance(), input.groups(), plans);
+            final double took = (System.nanoTime() - start) / 1e9;
             return new PlanResult(
                     input.name(),
                     input.instance().size(),
                     groups,
                     input.livePeak(),
                     plan,
-                    (System.nanoTime() - start) / 1e9,
+                    took,
+                    took >= seconds / groups,
                     capacity == null ? 0 : capacity);
         } catch (IllegalArgumentException e) {
             throw new CommandException(input.name() + ": " + e.getMessage(), e);

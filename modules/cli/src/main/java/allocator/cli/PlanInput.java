@@ -1,5 +1,6 @@
 package allocator.cli;
 
+import allocator.cli.output.Terminal;
 import allocator.plan.Instance;
 import allocator.plan.Lifetime;
 import allocator.plan.PlanFile;
@@ -36,7 +37,7 @@ record PlanInput(String name, List<String> ids, Instance instance, List<List<Int
      * @throws UsageException if there is no such file
      * @throws CommandException if it cannot be read, or is neither
      */
-    static PlanInput read(String name) {
+    static PlanInput read(String name, Terminal terminal) {
         try {
             final Path file = Path.of(name);
             if (PlanFile.isPlanFile(file)) {
@@ -50,7 +51,7 @@ record PlanInput(String name, List<String> ids, Instance instance, List<List<Int
         } catch (PlanFileException e) {
             throw new CommandException(e.getMessage(), e);
         }
-        return of(NamedTrace.read(name));
+        return of(NamedTrace.read(name, terminal));
     }
 
     /**

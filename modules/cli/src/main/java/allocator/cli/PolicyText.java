@@ -21,6 +21,14 @@ import java.util.stream.Stream;
  * all. Policies that find no room are in further tables below.
  */
 final class PolicyText {
+    /**
+     * The result of a replay with a policy.
+     *
+     * @param policy the value of {@code arena.policy} that was asked for; empty if none was
+     * @param result the result
+     */
+    record PolicyResult(String policy, ReplayResult result) {}
+
     private static final String NOT_COUNTED = "-";
     private static final int POLICIES_PER_TABLE = 3;
     private static final int POLICIES_PER_TABLE_OF_BYTES = 2;

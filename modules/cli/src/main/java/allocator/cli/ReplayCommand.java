@@ -1,5 +1,6 @@
 package allocator.cli;
 
+import allocator.cli.PolicyText.PolicyResult;
 import allocator.cli.output.ProgressBar;
 import allocator.cli.output.Sizes;
 import allocator.cli.output.Terminal;
@@ -136,7 +137,10 @@ final class ReplayCommand extends DeviceCommand {
 
     private List<Trace> load() {
         return (traces.isEmpty() ? Trace.bundledNames().subList(0, 1) : traces)
-                .stream().map(InputFile::of).map(NamedTrace::read).toList();
+                .stream()
+                        .map(InputFile::of)
+                        .map(name -> NamedTrace.read(name, terminal()))
+                        .toList();
     }
 
     /**

@@ -165,7 +165,7 @@ final class ShowCommand extends DeviceCommand {
     }
 
     private void showTrace(@Nullable OutputFile json, @Nullable OutputFile page) {
-        final Trace trace = NamedTrace.read(file);
+        final Trace trace = NamedTrace.read(file, terminal());
         final TraceSummary summary = TraceSummary.of(trace);
         show(() -> new TraceText(terminal()).print(summary), () -> TraceJson.of(summary), json);
         if (page != null) {

@@ -33,7 +33,7 @@ final class TraceInfoCommand extends ResultCommand {
     public Integer call() {
         final OutputFile json = jsonOutput();
         requireNoOutput(trace);
-        final TraceSummary summary = TraceSummary.of(NamedTrace.read(InputFile.of(trace)));
+        final TraceSummary summary = TraceSummary.of(NamedTrace.read(InputFile.of(trace), terminal()));
         show(() -> new TraceText(terminal()).print(summary), () -> TraceJson.of(summary), json);
         return 0;
     }

@@ -225,6 +225,16 @@ class LauncherTest {
     }
 
     @Test
+    void aCacheThatIsMadeWithoutABuildIsAnnounced() throws Exception {
+        run(root.resolve("allocator"));
+        Files.delete(root.resolve("modules/cli/target/distribution/start.aot"));
+        assertThat(run(root.resolve("allocator")).err())
+                .startsWith("allocator: preparing quick starts")
+                .hasLineCount(1);
+        assertThat(run(root.resolve("allocator")).err()).isEmpty();
+    }
+
+    @Test
     void aFailedBuildIsOneLineThatNamesTheLog() throws Exception {
         executable("mvnw", "echo 'what went wrong'; exit 7");
         final Outcome outcome = run(root.resolve("allocator"));

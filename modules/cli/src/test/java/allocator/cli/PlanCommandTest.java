@@ -2,14 +2,20 @@ package allocator.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.cli.output.Terminal;
 import allocator.plan.Instance;
 import allocator.plan.Plan;
 import allocator.plan.PlanFile;
 import allocator.planner.Planner;
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -156,6 +162,31 @@ class PlanCommandTest {
         }
 
         @Test
+        void aSearchThatIsNotMadeIsNotSaidToLackTime() throws IOException {
+            final Random random = new Random(1);
+            final StringBuilder trace = new StringBuilder("op,id,bytes,stream\n");
+            final List<Integer> live = new ArrayList<>();
+            for (int id = 0; id < 28_000; id++) {
+                trace.append("a,")
+                        .append(id)
+                        .append(',')
+                        .append(1 + random.nextInt(1_000_000))
+                        .append(",0\n");
+                live.add(id);
+                if (live.size() > 10_000) {
+                    trace.append("f,")
+                            .append(live.remove(random.nextInt(live.size())))
+                            .append(",0,0\n");
+                }
+            }
+            final Outcome outcome = Outcome.of("plan", file(trace.toString()), "--seconds", "1000");
+            assertThat(outcome.exitCode()).isEqualTo(1);
+            assertThat(outcome.err())
+                    .contains("not proved to be the least")
+                    .endsWith("so the fast pass alone was made" + System.lineSeparator());
+        }
+
+        @Test
         void withoutTimeTheFirstPlanIsShownAndTheExitCodeIsOne() {
             final Outcome outcome = Outcome.of("plan", "resnet", "--seconds", "0");
             assertThat(outcome.exitCode()).isOne();
@@ -175,7 +206,8 @@ class PlanCommandTest {
         @ParameterizedTest
         @CsvSource({"gpt2,1", "bert,5", "frcnn,5", "llama_train,5", "resnet,5", "two_streams,5"})
         void plansOfTracesAreNearTheLowerBound(String name, long stepsForEachBlock) {
-            final PlanInput input = PlanInput.read(name);
+            final PlanInput input = PlanInput.read(
+                    name, Terminal.of(new PrintWriter(Writer.nullWriter()), new PrintWriter(Writer.nullWriter())));
             for (int group = 0; group < input.groups().size(); group++) {
                 final Instance instance = input.group(group);
                 final Plan plan = Planner.builder()

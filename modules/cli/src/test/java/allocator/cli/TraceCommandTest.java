@@ -113,6 +113,15 @@ class TraceCommandTest {
         }
 
         @Test
+        void anUnfinishedTraceIsReadAndSaidToBeOne() throws IOException {
+            final Path left =
+                    Files.writeString(folder.resolve("t.csv.7-a.part"), "op,id,bytes,stream\na,0,100,0\na,1,1");
+            final Outcome outcome = Outcome.of("trace", "info", left.toString());
+            assertThat(outcome.exitCode()).isZero();
+            assertThat(outcome.err()).contains(left + ": is unfinished", "the 1 event whose lines are whole");
+        }
+
+        @Test
         void aMinusIsStandardInput() {
             final InputStream before = System.in;
             try {

@@ -14,6 +14,9 @@ import java.nio.file.StandardOpenOption;
  * does not change the target.
  */
 final class AtomicFile {
+    /** What the name of an unfinished file ends in. */
+    static final String PART = ".part";
+
     private final Path target;
     private final Path part;
     private final OutputStream out;
@@ -27,7 +30,7 @@ final class AtomicFile {
             throw new FileSystemException(target.toString(), null, "is not a regular file");
         }
         part = this.target.resolveSibling(this.target.getFileName() + "."
-                + ProcessHandle.current().pid() + "-" + Long.toHexString(System.nanoTime()) + ".part");
+                + ProcessHandle.current().pid() + "-" + Long.toHexString(System.nanoTime()) + PART);
         out = Files.newOutputStream(part, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
     }
 

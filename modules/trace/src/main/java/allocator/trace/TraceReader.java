@@ -37,6 +37,7 @@ public final class TraceReader {
     private final String name;
     private final InputStream in;
     private final TraceSink sink;
+    private final boolean isUnfinished;
     private final byte[] buffer = new byte[1 << 16];
     private final int[] fieldStart = new int[FIELDS + 1];
     private final LongIntMap slots = new LongIntMap();
@@ -44,14 +45,16 @@ public final class TraceReader {
     private long line;
     private long blankLine;
 
-    private TraceReader(String name, InputStream in, TraceSink sink) {
+    private TraceReader(String name, InputStream in, TraceSink sink, boolean isUnfinished) {
         this.name = name;
         this.in = in;
         this.sink = sink;
+        this.isUnfinished = isUnfinished;
     }
 
     /**
-     * Reads a file.
+     * Reads a file. One whose name ends in {@code .part} is what a process left that ended while it wrote: it is read
+     * as far as its lines are whole.
      *
      * @param file the trace
      * @param sink receives the events
@@ -66,7 +69,7 @@ public final class TraceReader {
             throw new TraceException(name, 0, "is a directory, not a trace", null);
         }
         try (InputStream in = Files.newInputStream(file)) {
-            read(name, in, sink);
+            read(name, in, sink, name.endsWith(AtomicFile.PART));
         } catch (TraceException e) {
             throw e;
         } catch (NoSuchFileException e) {
@@ -87,14 +90,18 @@ public final class TraceReader {
      * @throws TraceException if the bytes cannot be read or are not a trace
      */
     public static void read(String name, InputStream in, TraceSink sink) throws TraceException {
+        read(name, in, sink, false);
+    }
+
+    private static void read(String name, InputStream in, TraceSink sink, boolean isUnfinished) throws TraceException {
         long line = 0;
         try {
             final InputStream buffered = new BufferedInputStream(in);
             buffered.mark(2);
             final boolean isGzip = buffered.read() == 0x1f && buffered.read() == 0x8b;
             buffered.reset();
-            final TraceReader reader =
-                    new TraceReader(name, isGzip ? new GZIPInputStream(buffered, 1 << 16) : buffered, sink);
+            final TraceReader reader = new TraceReader(
+                    name, isGzip ? new GZIPInputStream(buffered, 1 << 16) : buffered, sink, isUnfinished);
             try {
                 reader.readLines();
             } finally {
@@ -103,6 +110,9 @@ public final class TraceReader {
         } catch (TraceException e) {
             throw e;
         } catch (EOFException e) {
+            if (isUnfinished && line > 0) {
+                return;
+            }
             throw new TraceException(name, 0, "the gzip data is truncated" + after(line), e);
         } catch (ZipException e) {
             throw new TraceException(name, 0, "the gzip data is damaged" + after(line) + ": " + e.getMessage(), e);
@@ -133,7 +143,7 @@ public final class TraceReader {
             to -= from;
             from = 0;
         }
-        if (to > 0) {
+        if (to > 0 && !isUnfinished) {
             takeLine(0, to);
         }
         if (line == 0) {

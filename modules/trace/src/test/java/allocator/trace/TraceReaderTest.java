@@ -289,4 +289,21 @@ class TraceReaderTest {
         assertThat(HeapUse.ofThisThread() - before).isLessThan(300_000);
         assertThat(events[0]).isEqualTo(500_000);
     }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"t.csv", "t.csv.gz"})
+    void whatAProcessLeftIsReadAsFarAsItsLinesAreWhole(String name, @TempDir Path folder) throws IOException {
+        final Path whole = folder.resolve(name);
+        try (TraceWriter writer = new TraceWriter(whole)) {
+            for (int id = 0; id < 100_000; id++) {
+                writer.allocation(id, id * 7919L % 100_003, 0);
+            }
+        }
+        final byte[] bytes = Files.readAllBytes(whole);
+        final byte[] cut = Arrays.copyOf(bytes, bytes.length / 2);
+        final Path left = Files.write(folder.resolve(name + ".1-2.part"), cut);
+        assertThat(Trace.read(left).eventCount()).isBetween(30_000, 70_000);
+        final Path other = Files.write(folder.resolve("other-" + name), cut);
+        assertThatThrownBy(() -> Trace.read(other)).isInstanceOf(TraceException.class);
+    }
 }
