@@ -206,8 +206,8 @@ public final class ArenaOptions {
      */
     public static AllocatorOptions withoutPages(AllocatorOptions requested) {
         return requested.get(POLICY) == PlacementPolicy.COMPACT
-                ? requested.with(
-                        POLICY.name(), POLICY.format(PlacementPolicy.BEST_FIT), requested.origin(POLICY.name()))
+                ? requested.served(
+                        POLICY, PlacementPolicy.BEST_FIT, "needs memory by the page, and a limit of a page at least")
                 : requested;
     }
 
@@ -227,9 +227,9 @@ public final class ArenaOptions {
         if (pageBytes == 0 || maxMem < pageBytes) {
             return withoutPages(requested);
         }
-        return maxMem % pageBytes == 0
+        final long whole = maxMem - maxMem % pageBytes;
+        return whole == maxMem
                 ? requested
-                : requested.with(
-                        MAX_MEM.name(), Long.toString(maxMem - maxMem % pageBytes), requested.origin(MAX_MEM.name()));
+                : requested.served(MAX_MEM, whole, "rounded down to " + whole + ", whole pages of " + pageBytes);
     }
 }
