@@ -27,9 +27,20 @@ public final class AllocatorOptions {
         private final String value;
         private final String origin;
 
+        /** The value that was requested, if another one is served. */
+        private final String replaced;
+
+        private final String why;
+
         Entry(String value, String origin) {
+            this(value, origin, "", "");
+        }
+
+        Entry(String value, String origin, String replaced, String why) {
             this.value = Objects.requireNonNull(value, "value");
             this.origin = Objects.requireNonNull(origin, "origin");
+            this.replaced = replaced;
+            this.why = Objects.requireNonNull(why, "why");
         }
 
         <T> T parse(OptionKey<T> key) {
@@ -103,6 +114,38 @@ public final class AllocatorOptions {
     }
 
     /**
+     * Returns the effective settings of a provider that serves another value than the requested one, and says why. The
+     * origin stays that of the requested value. Whoever requested it reads the reason in its report; one that begins
+     * with {@code rounded} is no reason for a warning.
+     *
+     * @param key the key
+     * @param value the value that is served
+     * @param why what the provider did with the requested value, such as {@code rounded up to 1024}
+     * @param <T> type of the value
+     * @return the changed settings
+     * @throws InvalidOptionException if the requested value is not accepted
+     */
+    public <T> AllocatorOptions served(OptionKey<T> key, T value, String why) {
+        final Map<String, Entry> merged = new TreeMap<>(entries);
+        final String replaced = key.format(get(key));
+        merged.put(key.name(), new Entry(key.format(value), origin(key.name()), replaced, why));
+        return new AllocatorOptions(merged);
+    }
+
+    /**
+     * Returns why a value is {@linkplain #served served} in place of another one.
+     *
+     * @param key the name of the key
+     * @param requested the other value, formatted by its key
+     * @param origin the origin of the other value
+     * @return the reason, empty if none was given for that value of that origin
+     */
+    public String whyServed(String key, String requested, String origin) {
+        final Entry entry = entries.get(key);
+        return entry != null && entry.replaced.equals(requested) && entry.origin.equals(origin) ? entry.why : "";
+    }
+
+    /**
      * Returns the value of a key.
      *
      * @param key the key
@@ -149,7 +192,9 @@ public final class AllocatorOptions {
 
     private <T> Entry resolve(OptionKey<T> key) {
         final Entry entry = entries.get(key.name());
-        return new Entry(key.format(get(key)), entry == null ? DEFAULT : entry.origin);
+        return entry == null
+                ? new Entry(key.format(key.defaultValue()), DEFAULT)
+                : new Entry(key.format(entry.parse(key)), entry.origin, entry.replaced, entry.why);
     }
 
     /**

@@ -111,6 +111,25 @@ public final class OptionKey<T> {
     }
 
     /**
+     * Returns a key for an upper bound on bytes, without rounding. The default is 0, no limit. So is {@code max}, and
+     * each number from {@link Long#MAX_VALUE} to that below 2<sup>64</sup>, such as ONNX Runtime's default.
+     *
+     * @param name the key
+     * @param description what is limited, for a person to read
+     * @return the key
+     */
+    public static OptionKey<Long> limit(String name, String description) {
+        final OptionKey<Long> bytes = bytes(name, 0, description + "; 0 is no limit");
+        return new OptionKey<>(
+                name,
+                bytes.defaultValue,
+                bytes.accepted,
+                bytes.description,
+                bytes.reader.andThen(bound -> bound == Long.MAX_VALUE ? 0 : bound),
+                bytes.writer);
+    }
+
+    /**
      * Returns a key for a count.
      *
      * @param name the key

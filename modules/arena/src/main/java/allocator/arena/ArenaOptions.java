@@ -206,8 +206,8 @@ public final class ArenaOptions {
      */
     public static AllocatorOptions withoutPages(AllocatorOptions requested) {
         return requested.get(POLICY) == PlacementPolicy.COMPACT
-                ? requested.with(
-                        POLICY.name(), POLICY.format(PlacementPolicy.BEST_FIT), requested.origin(POLICY.name()))
+                ? requested.served(
+                        POLICY, PlacementPolicy.BEST_FIT, "needs memory by the page, and a limit of a page at least")
                 : requested;
     }
 }

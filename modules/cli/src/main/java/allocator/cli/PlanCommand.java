@@ -5,6 +5,8 @@ import allocator.cli.text.PlanResult;
 import allocator.plan.Plan;
 import allocator.plan.PlanFile;
 import allocator.planner.Planner;
+import allocator.spi.InvalidOptionException;
+import allocator.spi.OptionKey;
 import allocator.view.Page;
 import allocator.view.PlannedBlocks;
 import java.nio.file.Path;
@@ -14,8 +16,10 @@ import java.util.List;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.TypeConversionException;
 
 /** Plans the memory of a trace. */
 @Command(
@@ -58,7 +62,8 @@ final class PlanCommand extends ResultCommand {
     @Option(
             names = "--capacity",
             paramLabel = "BYTES",
-            description = "Accept every plan within this many bytes. Default: the least possible.")
+            converter = Size.class,
+            description = "Accept every plan within this many bytes, such as 64m or 1GiB. Default: the least possible.")
     private @Nullable Long capacity;
 
     @Option(
@@ -66,6 +71,20 @@ final class PlanCommand extends ResultCommand {
             paramLabel = "S",
             description = "Search no longer than this; the first pass is always made. Default: 30.")
     private double seconds = 30;
+
+    /** Reads a size as options of providers are read. */
+    static final class Size implements ITypeConverter<Long> {
+        private static final OptionKey<Long> KEY = OptionKey.bytes("--capacity", 0, "the capacity of a plan");
+
+        @Override
+        public Long convert(String text) {
+            try {
+                return KEY.parse(text, "the command line");
+            } catch (InvalidOptionException e) {
+                throw new TypeConversionException(String.valueOf(e.getMessage()));
+            }
+        }
+    }
 
     PlanCommand(Terminal terminal) {
         super(terminal);

@@ -115,12 +115,12 @@ class PlanCommandTest {
 
         @Test
         void jsonHasEveryFigure() throws IOException {
-            final String json = Outcome.of("plan", file(BLOCKS), "--capacity", "1000", "--json", "-")
+            final String json = Outcome.of("plan", file(BLOCKS), "--capacity", "1k", "--json", "-")
                     .out();
             assertThat(json.replaceAll("\"seconds\" : [0-9.E-]+", "\"seconds\" : 0"))
                     .isEqualToIgnoringWhitespace("""
                             {"trace": "in.csv", "blocks": 3, "streams": 1, "height": 700, "lower_bound": 700,
-                             "gap": 0.0, "optimal": true, "capacity": 1000, "fits": true, "shortfall": 0,
+                             "gap": 0.0, "optimal": true, "capacity": 1024, "fits": true, "shortfall": 0,
                              "steps": 0, "seconds": 0}""");
         }
 

@@ -62,6 +62,11 @@ public record AllocatorReport(MemoryInfo memory, String provider, String owner, 
         public boolean isEffective() {
             return why.isEmpty();
         }
+
+        /** Returns whether the requested value is effective, rounded to what memory comes in. */
+        boolean isServed() {
+            return isEffective() || why.startsWith("rounded ");
+        }
     }
 
     /** Copies the settings. */
@@ -101,7 +106,7 @@ public record AllocatorReport(MemoryInfo memory, String provider, String owner, 
                     fallback,
                     value,
                     AllocatorOptions.DEFAULT,
-                    same ? "" : whyDifferent(source, effective.origin(name)));
+                    same ? "" : whyDifferent(source, effective, name, fallback, AllocatorOptions.DEFAULT));
         }
         final String origin = requested.origin(name);
         if (value == null) {
@@ -110,11 +115,22 @@ public record AllocatorReport(MemoryInfo memory, String provider, String owner, 
                     : "the key does not apply to this memory";
             return new Setting(name, given, null, origin, why);
         }
-        final boolean same = value.equals(key == null ? given : normalized(key, requested));
-        return new Setting(name, given, value, origin, same ? "" : whyDifferent(source, effective.origin(name)));
+        final String wanted = key == null ? given : normalized(key, requested);
+        return new Setting(
+                name,
+                given,
+                value,
+                origin,
+                value.equals(wanted) ? "" : whyDifferent(source, effective, name, wanted, origin));
     }
 
-    private static String whyDifferent(Source source, String effectiveOrigin) {
+    private static String whyDifferent(
+            Source source, AllocatorOptions effective, String key, String requested, String origin) {
+        final String why = effective.whyServed(key, requested, origin);
+        if (!why.isEmpty()) {
+            return why;
+        }
+        final String effectiveOrigin = effective.origin(key);
         return switch (source) {
             case CREATED -> "the provider shares an existing instance; its value is from " + effectiveOrigin;
             case EXCLUSIVE -> "the provider decided otherwise; its value is from " + effectiveOrigin;

@@ -259,7 +259,8 @@ public final class Environment implements AutoCloseable {
     }
 
     /**
-     * Describes the settings that no registered provider understands as its own.
+     * Describes the settings that no registered provider understands as its own. The first session, or else the close,
+     * logs a WARNING for each of which no provider was ever registered.
      *
      * @return one line for each, with the closest known key; empty if all settings apply to a provider
      */
@@ -534,6 +535,7 @@ public final class Environment implements AutoCloseable {
     public Session openSession(SessionOptions options) {
         final Session session = locked(() -> {
             requireOpen();
+            registry.warnOfUnusedSettings();
             return addSession(options, planner.plan(options));
         });
         try {
@@ -585,6 +587,7 @@ public final class Environment implements AutoCloseable {
             final Cleanup cleanup = new Cleanup();
             settle();
             if (!isClosed) {
+                registry.warnOfUnusedSettings();
                 final List<ManagedAllocator> ending =
                         end(allocator -> true, session -> true, "the environment cannot be closed");
                 isClosed = true; // before a provider is called, which may call this environment

@@ -43,7 +43,9 @@ final class ProviderRegistry {
     private final SharedAllocators shared;
     private final Map<String, RegisteredProvider> providers = new LinkedHashMap<>();
     private final List<ProviderReport> failures = new ArrayList<>();
+    private final Set<String> everRegistered = new TreeSet<>();
     private List<String> searched = List.of();
+    private boolean hasWarned;
 
     /** The factories that were not registered and failed to close. */
     private final ArrayList<EpFactory> unclosed = new ArrayList<>();
@@ -128,6 +130,7 @@ final class ProviderRegistry {
         try {
             providers.put(provider.name(), provider);
             shared.share(provider);
+            everRegistered.add(provider.name());
             provider.isOpen(true);
         } finally {
             if (!provider.isOpen()) {
@@ -161,7 +164,14 @@ final class ProviderRegistry {
         }
         failures.forEach(report -> Log.warning("provider " + report.name() + " is not used: "
                 + report.failure().orElse("")));
-        unusedSettings().forEach(Log::warning);
+    }
+
+    /** Warns, once, of the settings of which no provider was ever registered. */
+    void warnOfUnusedSettings() {
+        if (!hasWarned) {
+            hasWarned = true;
+            unusedSettings(everRegistered).forEach(Log::warning);
+        }
     }
 
     private List<Candidate> named(List<LoadedFactory> factories) {
@@ -284,12 +294,16 @@ final class ProviderRegistry {
 
     /** Describes each setting of the environment that belongs to no registered provider, and each name of one. */
     List<String> unusedSettings() {
+        return unusedSettings(providers.keySet());
+    }
+
+    private List<String> unusedSettings(Set<String> registered) {
         final Stream<String> names = order.named().stream()
-                .filter(name -> !providers.containsKey(name))
+                .filter(name -> !registered.contains(name))
                 .map(name -> "no registered provider is named " + name + ", as " + ProviderOrder.KEY + " does");
         final Stream<String> keys = settings.keySet().stream()
                 .filter(key -> !OptionPlace.ENVIRONMENT.isOwn(key))
-                .filter(key -> providers.keySet().stream()
+                .filter(key -> registered.stream()
                         .noneMatch(name -> key.startsWith(OptionPlace.ENVIRONMENT.prefix(name))))
                 .map(key -> "no registered provider has it: "
                         + InvalidOptionException.unknownKey(

@@ -37,28 +37,31 @@ public record SessionReport(
     List<String> warnings() {
         return allocators.stream()
                 .flatMap(allocator -> allocator.settings().stream()
-                        .filter(setting -> !setting.isEffective()
-                                && setting.origin().equals(OptionPlace.SESSION.origin())
-                                && isMeantFor(allocator, setting))
+                        .filter(setting -> setting.origin().equals(OptionPlace.SESSION.origin())
+                                && isContrary(setting, allocator, allocators))
                         .map(setting -> setting.key() + "=" + setting.requested() + " is not effective on "
                                 + allocator.memory() + ": " + setting.why()))
                 .toList();
     }
 
     /**
-     * Settings are for arenas; read-only memory has none. A provider that reports no settings has nothing shared from
-     * which EXCLUSIVE could keep the session apart. A key that serves one memory of a provider need not serve its
-     * others, as a policy of device memory does not serve pinned memory.
+     * Returns whether a setting is not effective on a memory that it is meant for. Settings are for arenas; read-only
+     * memory has none. A provider that reports no settings has nothing shared from which EXCLUSIVE could keep the
+     * session apart. A key that serves one memory of a provider need not serve its others, as a policy of device memory
+     * does not serve pinned memory.
+     *
+     * @param all the allocators that the setting was given for
      */
-    private boolean isMeantFor(AllocatorReport allocator, Setting setting) {
-        return setting.effective() != null
-                || !(allocator.memory().isReadOnly()
-                        || setting.key().equals(OptionKey.EXCLUSIVE.name())
-                        || servesOther(allocator, setting.key()));
+    static boolean isContrary(Setting setting, AllocatorReport allocator, List<AllocatorReport> all) {
+        return !setting.isServed()
+                && (setting.effective() != null
+                        || !(allocator.memory().isReadOnly()
+                                || setting.key().equals(OptionKey.EXCLUSIVE.name())
+                                || servesOther(allocator, setting.key(), all)));
     }
 
-    private boolean servesOther(AllocatorReport allocator, String key) {
-        return allocators.stream()
+    private static boolean servesOther(AllocatorReport allocator, String key, List<AllocatorReport> all) {
+        return all.stream()
                 .filter(other -> other.provider().equals(allocator.provider()))
                 .flatMap(other -> other.settings().stream())
                 .anyMatch(setting -> setting.key().equals(key) && setting.effective() != null);

@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -145,6 +146,13 @@ final class SharedAllocators {
                             new Slot(new Owned(provider.name(), info, created[i], false), slot.registered()));
                 }
             }
+            logSettings(
+                    provider.name(),
+                    provider.options(),
+                    Stream.of(created)
+                            .filter(Objects::nonNull)
+                            .map(ManagedAllocator::report)
+                            .toList());
             slots = changed;
         } catch (Throwable e) {
             for (int i = created.length - 1; i >= 0; i--) {
@@ -192,6 +200,7 @@ final class SharedAllocators {
         final AllocatorOptions requested = provider.exclusive(provider.options().overriddenBy(explicit));
         final ManagedAllocator created = create(provider, info, requested, slots);
         try {
+            logSettings(provider.name(), explicit, List.of(created.report()));
             final Owned owned = new Owned(provider.name(), info, created, true);
             replace(
                     old,
@@ -214,17 +223,21 @@ final class SharedAllocators {
         slots = changed;
     }
 
-    private static void logSettings(String provider, AllocatorReport report) {
-        final String allocator = "shared allocator " + report.memory() + " of " + provider;
-        Log.debug(allocator + ": effective settings "
-                + report.settings().stream()
-                        .filter(setting -> setting.effective() != null)
-                        .map(setting -> setting.key() + "=" + setting.effective())
-                        .toList());
-        report.settings().stream()
-                .filter(setting -> !setting.isEffective())
-                .forEach(setting -> Log.warning(allocator + ": " + setting.key() + "=" + setting.requested()
-                        + " is not effective: " + setting.why()));
+    /** Logs the settings of allocators that were created together, and warns of those asked for that they lack. */
+    private static void logSettings(String provider, AllocatorOptions asked, List<AllocatorReport> reports) {
+        for (final AllocatorReport report : reports) {
+            final String allocator = "shared allocator " + report.memory() + " of " + provider;
+            Log.debug(allocator + ": effective settings "
+                    + report.settings().stream()
+                            .filter(setting -> setting.effective() != null)
+                            .map(setting -> setting.key() + "=" + setting.effective())
+                            .toList());
+            report.settings().stream()
+                    .filter(setting -> asked.keys().contains(setting.key())
+                            && SessionReport.isContrary(setting, report, reports))
+                    .forEach(setting -> Log.warning(allocator + ": " + setting.key() + "=" + setting.requested()
+                            + " is not effective: " + setting.why()));
+        }
     }
 
     /**
@@ -241,7 +254,6 @@ final class SharedAllocators {
         final ManagedAllocator allocator = manage(reference, Source.CREATED, requested);
         try {
             requireNotElsewhere(provider, info, reference.instance(), others);
-            logSettings(provider.name(), allocator.report());
         } catch (Throwable e) {
             closeAfter(e, allocator);
             throw e;

@@ -26,7 +26,7 @@ final class ProcessSettings {
     private static final char SEPARATOR = '.';
 
     static final OptionKey<Long> BUDGET =
-            OptionKey.bytes("budget", 0, "the most bytes that all buffers may have in use; 0 is no limit");
+            OptionKey.limit("budget", "the most bytes that all buffers may have in use");
     static final OptionKey<Boolean> CHILD_BUDGETS =
             OptionKey.flag("child_budgets", false, "1: failed requests list what each Arrow allocator holds");
     static final OptionKey<Boolean> TRACK_LEAKS =

@@ -35,7 +35,7 @@ public record Limit(long bytes) {
      * @return the key; otherwise as {@link #KEY}
      */
     public static OptionKey<Long> key(String what) {
-        return OptionKey.bytes("arena.max_mem", 0, what + "; 0 is no limit");
+        return OptionKey.limit("arena.max_mem", what);
     }
 
     /**

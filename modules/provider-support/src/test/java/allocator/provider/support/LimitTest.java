@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -25,6 +26,15 @@ class LimitTest {
         assertThat(limit.isLimited()).isTrue();
         assertThat(limit.toStats()).isEqualTo(1);
         assertThat(limit.available(3)).isEqualTo(-2);
+    }
+
+    @Test
+    void theLargestNumbersAreNoLimitAndReportedAsZero() {
+        for (final String value : List.of("max", "9223372036854775807", "18446744073709551615")) {
+            final AllocatorOptions options = AllocatorOptions.of(Map.of("arena.max_mem", value));
+            assertThat(Limit.from(options).toStats()).isEqualTo(AllocatorStats.UNLIMITED);
+            assertThat(options.resolve(List.of(Limit.KEY)).value("arena.max_mem")).isEqualTo("0");
+        }
     }
 
     @Test

@@ -8,15 +8,15 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
 /** The warnings of the runtime, until it is closed. */
-final class Warnings extends Handler implements AutoCloseable {
+public final class Warnings extends Handler implements AutoCloseable {
     private final Logger logger = Logger.getLogger("allocator.runtime");
     private final List<String> texts = new CopyOnWriteArrayList<>();
 
-    Warnings() {
+    public Warnings() {
         logger.addHandler(this);
     }
 
-    List<String> texts() {
+    public List<String> texts() {
         return texts;
     }
 

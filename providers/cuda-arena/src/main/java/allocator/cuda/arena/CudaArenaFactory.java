@@ -132,6 +132,8 @@ public final class CudaArenaFactory extends CudaEpFactory {
     /** The settings of an arena, also where it stands in for a pool that cannot be had. */
     private static AllocatorOptions inForce(AllocatorOptions options, ArenaConfig config) {
         final AllocatorOptions resolved = options.resolve(ArenaOptions.applicable(ARENA_KEYS, options, config));
-        return resolved.with(USE_CUDA_MEMPOOL.name(), "0", resolved.origin(USE_CUDA_MEMPOOL.name()));
+        return resolved.get(USE_CUDA_MEMPOOL)
+                ? resolved.served(USE_CUDA_MEMPOOL, false, "is not possible: the device has no memory pools")
+                : resolved;
     }
 }

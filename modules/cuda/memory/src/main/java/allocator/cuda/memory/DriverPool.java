@@ -78,9 +78,9 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         blocks = new PoolBlocks(info);
         source = new PoolSource(device, handles, limit, blocks);
         bytesToKeepOnShrink = settings.bytesToKeepOnShrink();
-        effectiveOptions = limit.isLimited()
-                ? options.with(Limit.KEY.name(), Long.toString(limit.bytes()), options.origin(Limit.KEY.name()))
-                : options;
+        effectiveOptions = limit.equals(settings.limit())
+                ? options
+                : options.served(Limit.KEY, limit.bytes(), "rounded up to " + limit.bytes());
     }
 
     /**
