@@ -303,8 +303,8 @@ final class ProviderRegistry {
                 .map(name -> "no registered provider is named " + name + ", as " + ProviderOrder.KEY + " does");
         final Stream<String> keys = settings.keySet().stream()
                 .filter(key -> !OptionPlace.ENVIRONMENT.isOwn(key))
-                .filter(key -> registered.stream()
-                        .noneMatch(name -> key.startsWith(OptionPlace.ENVIRONMENT.prefix(name))))
+                .filter(key ->
+                        registered.stream().noneMatch(name -> key.startsWith(OptionPlace.ENVIRONMENT.prefix(name))))
                 .map(key -> "no registered provider has it: "
                         + InvalidOptionException.unknownKey(
                                         key,

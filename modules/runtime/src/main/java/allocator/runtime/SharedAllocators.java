@@ -233,8 +233,8 @@ final class SharedAllocators {
                             .map(setting -> setting.key() + "=" + setting.effective())
                             .toList());
             report.settings().stream()
-                    .filter(setting -> asked.keys().contains(setting.key())
-                            && SessionReport.isContrary(setting, report, reports))
+                    .filter(setting ->
+                            asked.keys().contains(setting.key()) && SessionReport.isContrary(setting, report, reports))
                     .forEach(setting -> Log.warning(allocator + ": " + setting.key() + "=" + setting.requested()
                             + " is not effective: " + setting.why()));
         }

@@ -102,7 +102,8 @@ class SettingsWarningsTest {
                     .provider("Cuda")
                     .option("ep.cuda.arena.max_mem", "1000")
                     .build())) {
-                assertThat(limit(session.report().allocators().getFirst()).why()).isEqualTo("rounded up to 1024");
+                assertThat(limit(session.report().allocators().getFirst()).why())
+                        .isEqualTo("rounded up to 1024");
             }
         }
         assertThat(warnings.texts()).isEmpty();

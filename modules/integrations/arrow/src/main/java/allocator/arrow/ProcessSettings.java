@@ -25,8 +25,7 @@ final class ProcessSettings {
     /** Between the parts of a provider's key, such as {@code arena.max_mem}. Keys of this module have one part. */
     private static final char SEPARATOR = '.';
 
-    static final OptionKey<Long> BUDGET =
-            OptionKey.limit("budget", "the most bytes that all buffers may have in use");
+    static final OptionKey<Long> BUDGET = OptionKey.limit("budget", "the most bytes that all buffers may have in use");
     static final OptionKey<Boolean> CHILD_BUDGETS =
             OptionKey.flag("child_budgets", false, "1: failed requests list what each Arrow allocator holds");
     static final OptionKey<Boolean> TRACK_LEAKS =

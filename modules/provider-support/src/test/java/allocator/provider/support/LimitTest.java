@@ -33,7 +33,8 @@ class LimitTest {
         for (final String value : List.of("max", "9223372036854775807", "18446744073709551615")) {
             final AllocatorOptions options = AllocatorOptions.of(Map.of("arena.max_mem", value));
             assertThat(Limit.from(options).toStats()).isEqualTo(AllocatorStats.UNLIMITED);
-            assertThat(options.resolve(List.of(Limit.KEY)).value("arena.max_mem")).isEqualTo("0");
+            assertThat(options.resolve(List.of(Limit.KEY)).value("arena.max_mem"))
+                    .isEqualTo("0");
         }
     }
 
