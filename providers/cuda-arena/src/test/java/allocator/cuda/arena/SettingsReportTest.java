@@ -72,14 +72,6 @@ class SettingsReportTest {
     }
 
     @Test
-    void aLimitOfWholePagesIsNoWarning() {
-        assertThat(differences(
-                        SimulatedCudaDriver.builder(), Map.of("arena.policy", "compact", "arena.max_mem", "5000000")))
-                .contains("arena.max_mem=5000000: rounded down to 4194304, whole pages of 2097152");
-        assertThat(warnings).isEmpty();
-    }
-
-    @Test
     void aLimitWithoutRoomForAPageIsTheReasonForAnotherPolicy() {
         assertThat(differences(
                         SimulatedCudaDriver.builder(), Map.of("arena.policy", "compact", "arena.max_mem", "1000000")))
