@@ -8,17 +8,15 @@ import allocator.runtime.discovery.LoadedFactory;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.discovery.SearchResult;
 import allocator.runtime.inspection.AllocatorUse;
-import allocator.runtime.inspection.Beans;
 import allocator.runtime.inspection.FailureSnapshots;
+import allocator.runtime.inspection.Inspection;
 import allocator.runtime.inspection.LeakReports;
-import allocator.runtime.inspection.Observers;
 import allocator.runtime.inspection.RecentEvents;
 import allocator.runtime.lifetime.AllocatorInstances;
 import allocator.runtime.lifetime.Cleanup;
 import allocator.runtime.metrics.AllocatorListener;
 import allocator.runtime.metrics.Observation;
 import allocator.runtime.options.OptionPlace;
-import allocator.runtime.options.RuntimeKeys;
 import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.Failure;
 import allocator.runtime.snapshot.Snapshot.Leaks;
@@ -71,13 +69,9 @@ public final class Environment implements AutoCloseable {
     private final ProviderRegistry registry;
     private final SessionPlanner planner;
     private final OpenSessions sessions = new OpenSessions();
-    private final FailureSnapshots failureSnapshots;
+    private final Inspection inspection;
     private final LeakReports leakReports;
     private final AtomicLong lastSession = new AtomicLong();
-    private final Observers observers = new Observers(this::uses);
-
-    /** Whether recent events are remembered for this environment. */
-    private boolean remembers;
 
     private boolean isClosed;
 
@@ -88,22 +82,11 @@ public final class Environment implements AutoCloseable {
         Objects.requireNonNull(SessionOptions.DEFAULT); // initialized now: where the stack has ended no class can be
         Objects.requireNonNull(RunOptions.DEFAULT);
         AllocatorEvents.prepare();
-        failureSnapshots =
-                new FailureSnapshots(settings.get(EnvironmentBuilder.SNAPSHOT_ON_FAILURE), this::snapshotAfter);
+        inspection = new Inspection(settings, OptionPlace.ENVIRONMENT.origin(), this::snapshotAfter, this::uses);
         leakReports = LeakReports.of(settings, OptionPlace.ENVIRONMENT.origin());
-        shared = new SharedAllocators(instances, failureSnapshots, leakReports);
+        shared = new SharedAllocators(instances, inspection.snapshots(), leakReports);
         registry = new ProviderRegistry(Collections.unmodifiableMap(new TreeMap<>(settings)), instances, shared);
         planner = new SessionPlanner(registry, shared);
-        final String jmx = settings.getOrDefault(EnvironmentBuilder.JMX, "0");
-        if (RuntimeKeys.JMX.parse(jmx, OptionPlace.ENVIRONMENT.origin())) {
-            final Observation ignored = observers.add(Beans.create());
-        }
-        final int history = RuntimeKeys.HISTORY.parse(
-                settings.getOrDefault(EnvironmentBuilder.HISTORY, "0"), OptionPlace.ENVIRONMENT.origin());
-        remembers = history > 0;
-        if (remembers) {
-            AllocatorEvents.remember(history);
-        }
     }
 
     /**
@@ -217,7 +200,7 @@ public final class Environment implements AutoCloseable {
      * @throws IllegalStateException if the environment is closed
      */
     public Observation observe(AllocatorListener listener) {
-        return observers.add(Objects.requireNonNull(listener, "listener"));
+        return inspection.observers().add(Objects.requireNonNull(listener, "listener"));
     }
 
     /** Reports the blocks of a session that are live after its end, if that is asked for. Throws nothing. */
@@ -255,7 +238,7 @@ public final class Environment implements AutoCloseable {
 
     /** Returns what requests of this environment that fail for lack of memory are reported to. */
     FailureSnapshots failureSnapshots() {
-        return failureSnapshots;
+        return inspection.snapshots();
     }
 
     /**
@@ -544,7 +527,7 @@ public final class Environment implements AutoCloseable {
             sessions.remove(session);
             throw e;
         }
-        observers.changed();
+        inspection.observers().changed();
         session.logReport();
         return session;
     }
@@ -560,7 +543,7 @@ public final class Environment implements AutoCloseable {
     /** Removes a session whose last allocator was released. */
     void forget(Session session) {
         sessions.remove(session);
-        observers.changed();
+        inspection.observers().changed();
     }
 
     /**
@@ -603,11 +586,7 @@ public final class Environment implements AutoCloseable {
 
     /** Ends what others may see of this environment. */
     void endObservations() {
-        observers.end();
-        if (remembers) {
-            remembers = false;
-            AllocatorEvents.forget();
-        }
+        inspection.end();
     }
 
     private void requireOpen() {
@@ -626,7 +605,7 @@ public final class Environment implements AutoCloseable {
                 return operation.get();
             } finally {
                 isChanging = false;
-                observers.changed();
+                inspection.observers().changed();
             }
         });
     }

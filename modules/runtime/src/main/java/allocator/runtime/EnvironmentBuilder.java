@@ -1,7 +1,7 @@
 package allocator.runtime;
 
 import allocator.runtime.discovery.ProviderSearch;
-import allocator.runtime.inspection.DirectoryOption;
+import allocator.runtime.inspection.Inspection;
 import allocator.runtime.inspection.LeakReports;
 import allocator.runtime.options.OptionPlace;
 import allocator.runtime.options.ProviderOrder;
@@ -83,14 +83,10 @@ public final class EnvironmentBuilder {
     public EnvironmentBuilder option(String key, String value) {
         if (key.equals(PROVIDER_ORDER)) {
             ProviderOrder.parse(value);
-        } else if (key.equals(SNAPSHOT_ON_FAILURE)) {
-            DirectoryOption.requirePath(key, value, OptionPlace.ENVIRONMENT.origin());
+        } else if (Inspection.isOption(key)) {
+            Inspection.requireValid(key, value, OptionPlace.ENVIRONMENT.origin());
         } else if (LeakReports.isOption(key)) {
             LeakReports.requireValid(key, value, OptionPlace.ENVIRONMENT.origin());
-        } else if (key.equals(JMX)) {
-            final boolean ignored = RuntimeKeys.JMX.parse(value, OptionPlace.ENVIRONMENT.origin());
-        } else if (key.equals(HISTORY)) {
-            final int ignored = RuntimeKeys.HISTORY.parse(value, OptionPlace.ENVIRONMENT.origin());
         } else if (!OptionPlace.ENVIRONMENT.isOfProvider(key)) {
             throw OptionPlace.ENVIRONMENT.unknown(key, value);
         }

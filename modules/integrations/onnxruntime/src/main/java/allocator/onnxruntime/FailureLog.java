@@ -4,9 +4,12 @@ import ai.onnxruntime.OrtException;
 import allocator.onnxruntime.support.RecentFailures;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.event.AllocatorEvents;
+import allocator.runtime.inspection.FailureSnapshots;
+import allocator.spi.OutOfMemoryException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The failed allocations of a session, of all its memories. Each goes to the log and to the flight recorder, and is
@@ -19,6 +22,8 @@ final class FailureLog {
     private final String session;
     private final String model;
 
+    private final @Nullable FailureSnapshots snapshots;
+
     private final RecentFailures<AllocationFailure> failures = new RecentFailures<>(AllocationFailure::threadId);
 
     /**
@@ -28,6 +33,12 @@ final class FailureLog {
      * @param model the model's name, for messages
      */
     FailureLog(String session, String model) {
+        this(session, model, null);
+    }
+
+    /** As above, with snapshots of failures for lack of memory. */
+    FailureLog(String session, String model, @Nullable FailureSnapshots snapshots) {
+        this.snapshots = snapshots;
         this.session = session;
         this.model = model;
     }
@@ -62,6 +73,9 @@ final class FailureLog {
             LOG.log(Level.WARNING, "{0}: cannot allocate {1} bytes: {2}", session, byteSize, cause);
             LOG.log(Level.DEBUG, failure::dump);
             AllocatorEvents.failed(session, byteSize, cause, failure.dump());
+            if (snapshots != null && cause instanceof OutOfMemoryException exhausted) {
+                snapshots.exhausted(exhausted, session);
+            }
         } catch (Throwable e) {
             // The allocation fails all the same, without a report.
         }

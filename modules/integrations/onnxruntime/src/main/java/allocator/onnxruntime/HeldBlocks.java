@@ -5,6 +5,7 @@ import allocator.runtime.inspection.BlockSites;
 import allocator.runtime.inspection.LeakReports;
 import allocator.runtime.inspection.RecentEvents;
 import allocator.runtime.snapshot.Snapshot;
+import allocator.runtime.snapshot.Snapshot.Failure;
 import allocator.runtime.snapshot.Snapshot.Leaks;
 import allocator.runtime.snapshot.Snapshot.SessionState;
 import java.lang.System.Logger.Level;
@@ -108,15 +109,24 @@ final class HeldBlocks {
             List<AllocatorUse> uses,
             Collection<InstalledMemory> memories,
             List<SessionState> sessions) {
-        reports.report(closed, uses, leaks -> snapshot(scope, leaks, memories, sessions));
+        reports.report(closed, uses, leaks -> snapshot(scope, null, leaks, memories, sessions));
+    }
+
+    /** Describes an installation after a request has failed. */
+    static Snapshot snapshotAfter(Failure failure, Collection<InstalledMemory> memories) {
+        return snapshot(ENVIRONMENT, failure, null, memories, List.of());
     }
 
     private static Snapshot snapshot(
-            String scope, Leaks leaks, Collection<InstalledMemory> memories, List<SessionState> sessions) {
+            String scope,
+            @Nullable Failure failure,
+            @Nullable Leaks leaks,
+            Collection<InstalledMemory> memories,
+            List<SessionState> sessions) {
         return new Snapshot(
                 Instant.now(),
                 scope,
-                null,
+                failure,
                 leaks,
                 List.of(),
                 sessions,

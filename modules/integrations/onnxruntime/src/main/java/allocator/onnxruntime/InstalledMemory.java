@@ -3,6 +3,7 @@ package allocator.onnxruntime;
 import allocator.onnxruntime.block.SessionBudget;
 import allocator.provider.support.Failures;
 import allocator.runtime.inspection.AllocatorUse;
+import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.runtime.snapshot.Snapshot.User;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
@@ -11,7 +12,11 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.ShrinkReport;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
@@ -105,21 +110,37 @@ public final class InstalledMemory {
         return exports().stream().filter(which).map(this::use);
     }
 
+    /** Returns the use of the allocator by the installation, whose blocks are those of all exports. */
+    AllocatorUse use(String owner) {
+        return use(
+                owner,
+                () -> exports().stream()
+                        .mapToLong(ExportedAllocator::liveBlocks)
+                        .sum(),
+                () -> false,
+                _ -> {});
+    }
+
     private AllocatorUse use(ExportedAllocator export) {
         final String owner = HeldBlocks.owner(export);
+        return use(owner, export::liveBlocks, export::isClosed, sites -> export.addSites(owner, sites));
+    }
+
+    private AllocatorUse use(
+            String owner, LongSupplier liveBlocks, BooleanSupplier isReleased, Consumer<Map<Long, Site>> addSites) {
         return new AllocatorUse(
                 target,
                 target.providerName(),
                 info(),
-                new User(owner, export.liveBlocks()),
-                export::liveBlocks,
-                export::isClosed,
+                new User(owner, liveBlocks.getAsLong()),
+                liveBlocks,
+                isReleased,
                 () -> allocator() instanceof InspectableAllocator inspectable
                         ? Optional.of(inspectable.inspect())
                         : Optional.empty(),
                 this::stats,
                 allocator()::effectiveOptions,
-                sites -> export.addSites(owner, sites));
+                addSites);
     }
 
     /** Adds an export of the allocator, whose blocks a shrink frees if a free has failed. Returns it. */

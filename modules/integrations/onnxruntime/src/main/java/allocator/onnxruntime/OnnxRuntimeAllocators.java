@@ -13,7 +13,9 @@ import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.provider.support.platform.Platform;
+import allocator.runtime.AllocatorReport;
 import allocator.runtime.EnvironmentBuilder;
+import allocator.runtime.inspection.Inspection;
 import allocator.runtime.inspection.LeakReports;
 import allocator.runtime.snapshot.Snapshot.SessionState;
 import allocator.spi.Allocator;
@@ -95,6 +97,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     private final List<InstalledMemory> memories;
 
     private final HeldBlocks held;
+    private final Inspection inspection;
 
     /** Exports the first memory, for sessions of the environment if it is the CPU's. */
     private final ExportedAllocator shared;
@@ -110,8 +113,13 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     private boolean isClosed;
 
     private OnnxRuntimeAllocators(
-            OrtEnvironment environment, NativeEnvironment registry, List<InstalledMemory> memories, HeldBlocks held) {
+            OrtEnvironment environment,
+            NativeEnvironment registry,
+            List<InstalledMemory> memories,
+            HeldBlocks held,
+            Inspection inspection) {
         AllocatorEvents.prepare();
+        this.inspection = inspection;
         this.held = held;
         this.environment = environment;
         this.registry = registry;
@@ -123,7 +131,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                 null,
                 new SessionBudget(first.budget(), AllocatorStats.UNLIMITED),
                 held.sites(),
-                new FailureLog(ENVIRONMENT, "of any session")));
+                new FailureLog(ENVIRONMENT, "of any session", inspection.snapshots())));
         boolean isInstalled = false;
         try {
             registry.beginInstallation();
@@ -230,7 +238,10 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         begin();
         try {
             final ExportedSession memory = new ExportedSession(
-                    memories, settings, new FailureLog(settings.name().orElse(model), model), held);
+                    memories,
+                    settings,
+                    new FailureLog(settings.name().orElse(model), model, inspection.snapshots()),
+                    held);
             return open(memory, create, options);
         } finally {
             end();
@@ -479,6 +490,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         if (!isClosed) {
             uninstall();
             isClosed = true;
+            inspection.end();
         }
         final Failures failures = new Failures();
         for (final InstalledMemory memory : memories) {
@@ -536,7 +548,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         private @Nullable String providerName;
         private @Nullable Allocator allocator;
         private long budget = AllocatorStats.UNLIMITED;
-        private final Map<String, String> leaks = new TreeMap<>();
+        private final Map<String, String> own = new TreeMap<>();
         private final Map<Integer, GpuMemory> gpus = new TreeMap<>();
 
         private Builder(OrtEnvironment environment) {
@@ -577,8 +589,10 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         }
 
         /**
-         * Sets an option: {@link #LEAKS} or {@link #LEAKS_REPORT}, for all memories, or one of the provider's allocator
-         * of CPU memory.
+         * Sets an option: for all memories {@link #LEAKS}, {@link #LEAKS_REPORT}, and of those of an environment of the
+         * runtime {@link EnvironmentBuilder#SNAPSHOT_ON_FAILURE}, {@link EnvironmentBuilder#HISTORY} and
+         * {@link EnvironmentBuilder#JMX}, which mean the same here; otherwise one of the provider's allocator of CPU
+         * memory.
          *
          * @param key the key, such as {@code arena.max_mem}
          * @param value its value
@@ -589,7 +603,10 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         public Builder option(String key, String value) {
             if (LeakReports.isOption(key)) {
                 LeakReports.requireValid(key, value, ORIGIN);
-                leaks.put(key, value);
+                own.put(key, value);
+            } else if (Inspection.isOption(key)) {
+                Inspection.requireValid(key, value, ORIGIN);
+                own.put(key, value);
             } else {
                 options.put(key, value);
             }
@@ -644,7 +661,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                         "GPU memory for sessions of ONNX Runtime",
                         "Leave gpu(...) out: ONNX Runtime's own allocators serve the GPU then");
             }
-            final HeldBlocks held = new HeldBlocks(LeakReports.of(leaks, ORIGIN));
+            final HeldBlocks held = new HeldBlocks(LeakReports.of(own, ORIGIN));
             final NativeEnvironment registry = NativeEnvironment.get();
             final List<InstalledMemory> memories = new ArrayList<>();
             try {
@@ -653,9 +670,24 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                 if (memories.isEmpty()) {
                     throw new IllegalArgumentException("neither a provider nor an allocator was chosen");
                 }
-                return new OnnxRuntimeAllocators(environment, registry, List.copyOf(memories), held);
+                return install(registry, List.copyOf(memories), held);
             } catch (Throwable e) {
                 memories.reversed().forEach(memory -> memory.target().releaseAfter(e));
+                throw e;
+            }
+        }
+
+        private OnnxRuntimeAllocators install(
+                NativeEnvironment registry, List<InstalledMemory> memories, HeldBlocks held) {
+            final Inspection inspection = new Inspection(
+                    own,
+                    ORIGIN,
+                    failure -> HeldBlocks.snapshotAfter(failure, memories),
+                    () -> memories.stream().map(memory -> memory.use(AllocatorReport.ENVIRONMENT)));
+            try {
+                return new OnnxRuntimeAllocators(environment, registry, memories, held, inspection);
+            } catch (Throwable e) {
+                inspection.end();
                 throw e;
             }
         }

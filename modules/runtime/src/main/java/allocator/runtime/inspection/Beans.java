@@ -1,7 +1,6 @@
 package allocator.runtime.inspection;
 
 import allocator.runtime.metrics.AllocatorListener;
-import allocator.runtime.options.OptionPlace;
 import allocator.runtime.options.RuntimeKeys;
 import allocator.spi.InvalidOptionException;
 
@@ -12,10 +11,11 @@ public final class Beans {
     /**
      * Creates a listener without beans yet.
      *
+     * @param origin where the option was set, for the message
      * @return the listener
      * @throws InvalidOptionException if the runtime image has no beans
      */
-    public static AllocatorListener create() {
+    public static AllocatorListener create(String origin) {
         try {
             return new ManagementBeans();
         } catch (LinkageError e) {
@@ -23,7 +23,7 @@ public final class Beans {
                     RuntimeKeys.JMX.name(),
                     "1",
                     "0, unless java is started with --add-modules java.management and has that module",
-                    OptionPlace.ENVIRONMENT.origin());
+                    origin);
         }
     }
 }

@@ -1,0 +1,77 @@
+package allocator.onnxruntime;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ai.onnxruntime.OrtEnvironment;
+import ai.onnxruntime.OrtException;
+import ai.onnxruntime.OrtSession;
+import allocator.runtime.EnvironmentBuilder;
+import allocator.runtime.inspection.RecentEvents;
+import allocator.spi.InvalidOptionException;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+import javax.management.JMException;
+import javax.management.ObjectName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The options of an environment that show what allocators do, at an installation. */
+class InspectionTest {
+    @TempDir
+    private Path folder;
+
+    private static OnnxRuntimeAllocators.Builder builder() {
+        return OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment()).provider("cpu-reference");
+    }
+
+    private static Set<ObjectName> beans() throws JMException {
+        return ManagementFactory.getPlatformMBeanServer()
+                .queryNames(new ObjectName("java.allocator:type=Allocator,*"), null);
+    }
+
+    @Test
+    void aFailedRequestWritesASnapshotWithRecentEvents() throws IOException {
+        try (OnnxRuntimeAllocators memory = builder()
+                .option(EnvironmentBuilder.SNAPSHOT_ON_FAILURE, folder.toString())
+                .option(EnvironmentBuilder.HISTORY, "16")
+                .option("arena.max_mem", "256")
+                .install()) {
+            assertThrows(OrtException.class, () -> memory.openSession(
+                                    Models.TINY_BERT, "tiny_bert", new OrtSession.SessionOptions(), SessionSettings.DEFAULT)
+                            .close());
+            assertFalse(RecentEvents.list().isEmpty());
+        }
+        assertTrue(RecentEvents.list().isEmpty());
+        try (Stream<Path> files = Files.list(folder)) {
+            final List<Path> written = files.toList();
+            assertFalse(written.isEmpty());
+            final String json = Files.readString(written.getFirst());
+            assertTrue(json.contains("\"failure\"") && json.contains("cpu-reference"), json);
+        }
+    }
+
+    @Test
+    void itsAllocatorIsABeanUntilTheClose() throws JMException {
+        try (OnnxRuntimeAllocators memory =
+                builder().option(EnvironmentBuilder.JMX, "1").install()) {
+            assertEquals(1, beans().size());
+        }
+        assertEquals(Set.of(), beans());
+    }
+
+    @Test
+    void badValuesAreRejectedAsByAnEnvironment() {
+        for (final String key :
+                List.of(EnvironmentBuilder.SNAPSHOT_ON_FAILURE, EnvironmentBuilder.HISTORY, EnvironmentBuilder.JMX)) {
+            assertThrows(InvalidOptionException.class, () -> builder().option(key, ""));
+        }
+    }
+}
