@@ -44,8 +44,13 @@ class InspectionTest {
                 .option(EnvironmentBuilder.HISTORY, "16")
                 .option("arena.max_mem", "256")
                 .install()) {
-            assertThrows(OrtException.class, () -> memory.openSession(
-                                    Models.TINY_BERT, "tiny_bert", new OrtSession.SessionOptions(), SessionSettings.DEFAULT)
+            assertThrows(
+                    OrtException.class,
+                    () -> memory.openSession(
+                                    Models.TINY_BERT,
+                                    "tiny_bert",
+                                    new OrtSession.SessionOptions(),
+                                    SessionSettings.DEFAULT)
                             .close());
             assertFalse(RecentEvents.list().isEmpty());
         }
