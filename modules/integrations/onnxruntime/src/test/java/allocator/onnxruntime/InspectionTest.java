@@ -65,7 +65,7 @@ class InspectionTest {
 
     @Test
     void itsAllocatorIsABeanUntilTheClose() throws JMException {
-        try (OnnxRuntimeAllocators memory =
+        try (OnnxRuntimeAllocators _ =
                 builder().option(EnvironmentBuilder.JMX, "1").install()) {
             assertEquals(1, beans().size());
         }
