@@ -87,6 +87,7 @@ public final class Environment implements AutoCloseable {
         shared = new SharedAllocators(instances, inspection.snapshots(), leakReports);
         registry = new ProviderRegistry(Collections.unmodifiableMap(new TreeMap<>(settings)), instances, shared);
         planner = new SessionPlanner(registry, shared);
+        inspection.begin();
     }
 
     /**

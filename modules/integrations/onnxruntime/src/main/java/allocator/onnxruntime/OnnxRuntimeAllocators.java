@@ -685,6 +685,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                     failure -> HeldBlocks.snapshotAfter(failure, memories),
                     () -> memories.stream().map(memory -> memory.use(AllocatorReport.ENVIRONMENT)));
             try {
+                inspection.begin();
                 return new OnnxRuntimeAllocators(environment, registry, memories, held, inspection);
             } catch (Throwable e) {
                 inspection.end();

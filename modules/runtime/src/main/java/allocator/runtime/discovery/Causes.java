@@ -1,6 +1,9 @@
 package allocator.runtime.discovery;
 
 import allocator.provider.support.Failures;
+import java.util.Objects;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Describes exceptions in one line. */
@@ -9,6 +12,10 @@ public final class Causes {
     private static final int MAX_CAUSES = 16;
 
     private static final int MAX_LENGTH = 2000;
+
+    /** What the JDK says where native access is denied, with the module if it has a name. */
+    private static final Pattern NATIVE_ACCESS =
+            Pattern.compile("Illegal native access from (?:module:? ([\\w.]+)|an unnamed module)");
 
     private Causes() {}
 
@@ -54,7 +61,12 @@ public final class Causes {
      * @return one line
      */
     public static String describeOne(Throwable thrown) {
-        return oneLine(Failures.describe(thrown));
+        final String text = oneLine(Failures.describe(thrown));
+        final Matcher access = NATIVE_ACCESS.matcher(text);
+        return thrown instanceof IllegalCallerException && access.find()
+                ? text + "; start java with --enable-native-access="
+                        + Objects.requireNonNullElse(access.group(1), "ALL-UNNAMED")
+                : text;
     }
 
     private static @Nullable Throwable causeOf(Throwable thrown) {

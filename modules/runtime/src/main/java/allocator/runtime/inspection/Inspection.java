@@ -15,16 +15,19 @@ import java.util.stream.Stream;
 public final class Inspection {
     private final FailureSnapshots snapshots;
     private final Observers observers;
+    private final String origin;
+    private final boolean hasBeans;
+    private final int history;
     private boolean remembers;
 
     /**
-     * Begins what the options ask for; {@link #end} ends it.
+     * Reads the options; {@link #begin} begins what they ask for.
      *
      * @param settings the options by key, and any others
      * @param origin where they were set, for messages
      * @param taker takes the snapshot of a failure
      * @param uses lists all uses at a moment
-     * @throws InvalidOptionException if a value is not accepted; nothing has begun
+     * @throws InvalidOptionException if a value is not accepted
      */
     public Inspection(
             Map<String, String> settings,
@@ -33,8 +36,14 @@ public final class Inspection {
             Supplier<Stream<AllocatorUse>> uses) {
         snapshots = new FailureSnapshots(settings.get(RuntimeKeys.SNAPSHOT_ON_FAILURE), taker);
         observers = new Observers(uses);
-        final int history = RuntimeKeys.HISTORY.parse(settings.getOrDefault(RuntimeKeys.HISTORY.name(), "0"), origin);
-        if (RuntimeKeys.JMX.parse(settings.getOrDefault(RuntimeKeys.JMX.name(), "0"), origin)) {
+        this.origin = origin;
+        hasBeans = RuntimeKeys.JMX.parse(settings.getOrDefault(RuntimeKeys.JMX.name(), "0"), origin);
+        history = RuntimeKeys.HISTORY.parse(settings.getOrDefault(RuntimeKeys.HISTORY.name(), "0"), origin);
+    }
+
+    /** Begins what the options ask for, once its uses can be listed; {@link #end} ends it. */
+    public void begin() {
+        if (hasBeans) {
             final Observation ignored = observers.add(Beans.create(origin));
         }
         remembers = history > 0;
