@@ -100,7 +100,7 @@ class AddressRangesTest {
         pages.limitAddresses(GIB);
         final BfcArena arena = arena(0);
         arena.alloc(1);
-        assertThat(pages.reservedBytes()).isLessThanOrEqualTo(GIB / 2 * 2);
+        assertThat(pages.reservedBytes()).isLessThanOrEqualTo(GIB / 2);
     }
 
     @Test
