@@ -1,7 +1,5 @@
 package allocator.architecture.tests;
 
-import static java.util.stream.Collectors.counting;
-import static java.util.stream.Collectors.groupingBy;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
@@ -10,50 +8,21 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
-import java.util.TreeMap;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Sizes that keep the tree legible: of packages, classes and lines. */
+/** Lines that keep the tree legible. */
 class SourceLayoutTest {
-    private static final int MAX_FILES = 25;
-    private static final int MAX_LINES = 400;
     private static final int MAX_COLUMNS = 120;
-
-    /** The contract: one place, however large. The arena: its lanes share state that no other package sees. */
-    private static final Set<String> LARGE_PACKAGES = Set.of("allocator/spi", "allocator/arena");
 
     private static final String TEXT_BLOCK = "\"\"\"";
     private static final Pattern RULER = Pattern.compile("^\\s*//\\s*-{3,}");
 
-    /** How a class above {@link #MAX_LINES} lines says why it is one class. */
-    private static final String REASON = "One class, since ";
-
     static List<ReactorModule> modules() {
         return ReactorModule.all();
-    }
-
-    @ParameterizedTest
-    @MethodSource("modules")
-    void packagesAreSmall(ReactorModule module) {
-        final Map<String, Long> sizes =
-                new TreeMap<>(mainSources(module).collect(groupingBy(source -> packageOf(module, source), counting())));
-        LARGE_PACKAGES.forEach(sizes::remove);
-        assertThat(sizes).allSatisfy((name, files) -> assertThat(files).as(name).isLessThanOrEqualTo(MAX_FILES));
-    }
-
-    @ParameterizedTest
-    @MethodSource("modules")
-    void classesAreShortOrSayWhyNot(ReactorModule module) {
-        assertThat(sources(module).filter(source -> lines(source).size() > MAX_LINES))
-                .allSatisfy(source -> assertThat(lines(source))
-                        .as("%s has more than %d lines and no sentence \"%s...\"", source, MAX_LINES, REASON)
-                        .anyMatch(line -> line.contains(REASON)));
     }
 
     @ParameterizedTest
@@ -85,13 +54,6 @@ class SourceLayoutTest {
             isInside ^= line.split(TEXT_BLOCK, -1).length % 2 == 0;
         }
         return outside;
-    }
-
-    private static String packageOf(ReactorModule module, Path source) {
-        return module.path()
-                .resolve("src/main/java")
-                .relativize(source.getParent())
-                .toString();
     }
 
     private static Stream<Path> mainSources(ReactorModule module) {

@@ -1,6 +1,7 @@
 package allocator.arena.compact;
 
 import allocator.arena.chunk.Granules;
+import allocator.provider.support.Limit;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
@@ -179,8 +180,8 @@ final class ExtentChoice {
                 ? "There are no addresses that can be backed now for requested bytes of " + rounded
                 : "Available memory of " + available / arena.pageBytes * arena.pageBytes
                         + " in pages that can be created and of " + idle
-                        + " in idle ones is too little for requested bytes of "
-                        + rounded;
+                        + " in idle ones is too little for requested bytes of " + rounded + " under "
+                        + Limit.KEY.name();
         return new OutOfMemoryException(
                 reason, OutOfMemoryException.Shortage.ofDevice(arena.info, byteSize, OutOfMemoryException.UNKNOWN));
     }

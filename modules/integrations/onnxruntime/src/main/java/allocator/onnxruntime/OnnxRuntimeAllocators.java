@@ -10,6 +10,7 @@ import allocator.onnxruntime.support.EnvironmentReference;
 import allocator.onnxruntime.support.OrtApi;
 import allocator.onnxruntime.support.ThrowingThunk;
 import allocator.provider.support.Failures;
+import allocator.provider.support.NativeAccess;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.provider.support.platform.Platform;
@@ -176,7 +177,11 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      * @throws OnnxRuntimeException if ONNX Runtime cannot be loaded, or its version is not known
      */
     public static Builder onEnvironment() {
-        EnvironmentReference.handle();
+        try {
+            EnvironmentReference.handle();
+        } catch (IllegalCallerException | ExceptionInInitializerError | NoClassDefFoundError e) {
+            throw NativeAccess.explain("memory for ONNX Runtime", OnnxRuntimeAllocators.class, e);
+        }
         return on(OrtEnvironment.getEnvironment());
     }
 
@@ -651,7 +656,11 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
          * @throws OnnxRuntimeException if ONNX Runtime cannot be loaded, or its version is not known
          */
         public OnnxRuntimeAllocators install() {
-            return install(Platform.current());
+            try {
+                return install(Platform.current());
+            } catch (IllegalCallerException | ExceptionInInitializerError | NoClassDefFoundError e) {
+                throw NativeAccess.explain("memory for ONNX Runtime", OnnxRuntimeAllocators.class, e);
+            }
         }
 
         OnnxRuntimeAllocators install(Platform platform) {

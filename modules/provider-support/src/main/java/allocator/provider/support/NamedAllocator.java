@@ -78,15 +78,7 @@ public final class NamedAllocator implements AutoCloseable {
         try {
             return provider.createAllocator(info, options);
         } catch (IllegalCallerException | ExceptionInInitializerError | NoClassDefFoundError e) {
-            final Module module = provider.getClass().getModule();
-            if (module.isNativeAccessEnabled()) {
-                throw e;
-            }
-            throw new IllegalStateException(
-                    "memory of " + provider.getClass().getName()
-                            + " needs native access: start java with --enable-native-access="
-                            + (module.isNamed() ? module.getName() : "ALL-UNNAMED"),
-                    e);
+            throw NativeAccess.explain("memory of " + provider.getClass().getName(), provider.getClass(), e);
         }
     }
 

@@ -63,7 +63,7 @@ public final class Causes {
     public static String describeOne(Throwable thrown) {
         final String text = oneLine(Failures.describe(thrown));
         final Matcher access = NATIVE_ACCESS.matcher(text);
-        return thrown instanceof IllegalCallerException && access.find()
+        return access.find()
                 ? text + "; start java with --enable-native-access="
                         + Objects.requireNonNullElse(access.group(1), "ALL-UNNAMED")
                 : text;

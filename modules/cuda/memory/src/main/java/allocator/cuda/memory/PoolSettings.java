@@ -30,7 +30,8 @@ public record PoolSettings(Limit limit, long releaseThreshold, long bytesToKeepO
     public static final OptionKey<Long> BYTES_TO_KEEP_ON_SHRINK = OptionKey.bytes(
             "arena.cuda_mempool_bytes_to_keep_on_shrink",
             0,
-            "free bytes that the pool may keep when it is shrunk; the driver gives whole blocks back, so it may keep less");
+            "free bytes that the pool may keep when it is shrunk; the driver gives whole blocks back, so it may keep "
+                    + "less");
 
     /** All of them. */
     public static final List<OptionKey<?>> KEYS =
