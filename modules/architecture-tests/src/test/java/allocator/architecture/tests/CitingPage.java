@@ -16,8 +16,7 @@ import java.util.stream.Stream;
 final class CitingPage {
     private static final Pattern NAME = Pattern.compile("`([A-Z]\\w*)(?:([.#])(\\w+))?`");
     private static final Pattern LINK = Pattern.compile("]\\((?!https:)([^)#]+)(?:#[^)]*)?\\)");
-    private static final Pattern TEST =
-            Pattern.compile("@(?:ConformanceTest|ParameterizedTest|Property|Test)\\b");
+    private static final Pattern TEST = Pattern.compile("@(?:ConformanceTest|ParameterizedTest|Property|Test)\\b");
     private static final Map<String, List<Path>> SOURCES = ReactorModule.all().stream()
             .map(module -> module.path().resolve("src"))
             .flatMap(CitingPage::javaFiles)
