@@ -115,8 +115,8 @@ public final class AllocatorOptions {
 
     /**
      * Returns the effective settings of a provider that serves another value than the requested one, and says why. The
-     * origin stays that of the requested value. Whoever requested it reads the reason in its report; one that begins
-     * with {@code rounded} is no reason for a warning.
+     * origin stays that of the requested value. The report has the reason; one that begins with {@code rounded} is no
+     * reason for a warning.
      *
      * @param key the key
      * @param value the value that is served

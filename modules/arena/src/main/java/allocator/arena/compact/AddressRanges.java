@@ -36,7 +36,7 @@ final class AddressRanges {
 
     private static final int FURTHER_PART = 128;
 
-    /** A range has at most this part of what is left, unless a request needs more. */
+    /** A range has at most this part of the addresses that may yet be reserved, unless a request needs more. */
     private static final int PART = 8;
 
     /** The most places: more make no table. */

@@ -36,7 +36,7 @@ final class HostHeap {
     private static final long LARGEST_PAGE = 1 << 16;
 
     private static final @Nullable MappedBlocks MAPPED =
-            LIBRARY.privateAnonymous() == 0 ? null : new MappedBlocks(Mappings.PROCESS, new Calls());
+            LIBRARY.privateAnonymous() == 0 ? null : new MappedBlocks(ProcessMappings.PROCESS, new Calls());
 
     private HostHeap() {}
 
@@ -70,9 +70,9 @@ final class HostHeap {
         if (MAPPED == null || byteSize < MAPPED_FROM) {
             return LIBRARY.alignedAlloc() + " found no memory";
         }
-        return Mappings.PROCESS.haveRoomFor(1)
+        return ProcessMappings.PROCESS.haveRoomFor(1)
                 ? "mmap found no memory or no addresses, which ulimit -v limits"
-                : "it would have more than three quarters of a process's mappings: " + Mappings.PROCESS.advice();
+                : "it would have more than three quarters of a process's mappings: " + ProcessMappings.PROCESS.advice();
     }
 
     /** Gives back what {@link #allocate} returned for {@code byteSize} bytes. */

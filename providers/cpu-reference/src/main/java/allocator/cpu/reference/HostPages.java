@@ -20,7 +20,7 @@ import java.util.List;
  *
  * <p>Reserved addresses are mapped, but not to be read. The system counts mappings, and neighbours as one where their
  * pages are neighbours too; {@code vm.max_map_count} limits them. A JVM that finds none left ends at once, so pages are
- * mapped only where {@link Mappings} have room.
+ * mapped only where {@link ProcessMappings} have room.
  */
 final class HostPages implements PageSource {
     /** A compromise between the calls for a large block and the waste of a small one. */
@@ -55,7 +55,7 @@ final class HostPages implements PageSource {
     private final LinuxCalls linux;
     private final MemoryInfo info;
     private final long pageBytes;
-    private final Mappings mappings;
+    private final ProcessMappings mappings;
     private final HostMemorySize memory;
 
     /** What is reserved beyond a range, so that its first page can be aligned. */
@@ -75,14 +75,14 @@ final class HostPages implements PageSource {
      * @throws IllegalArgumentException if no page can have that size
      */
     HostPages(MemoryInfo info, long pageBytes, Platform platform) {
-        this(info, pageBytes, nativeCalls(platform), Mappings.PROCESS);
+        this(info, pageBytes, nativeCalls(platform), ProcessMappings.PROCESS);
     }
 
-    HostPages(MemoryInfo info, long pageBytes, LinuxCalls linux, Mappings mappings) {
+    HostPages(MemoryInfo info, long pageBytes, LinuxCalls linux, ProcessMappings mappings) {
         this(info, pageBytes, linux, mappings, HostMemorySize.SYSTEM);
     }
 
-    HostPages(MemoryInfo info, long pageBytes, LinuxCalls linux, Mappings mappings, HostMemorySize memory) {
+    HostPages(MemoryInfo info, long pageBytes, LinuxCalls linux, ProcessMappings mappings, HostMemorySize memory) {
         final long smallest = Math.max(LEAST_PAGE_BYTES, linux.getpagesize());
         if (Long.bitCount(pageBytes) != 1 || pageBytes < smallest) {
             throw new IllegalArgumentException(

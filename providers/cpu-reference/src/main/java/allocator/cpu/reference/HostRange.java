@@ -14,7 +14,7 @@ final class HostRange {
     private static final long OBJECT_BYTES = 64;
     private static final int LEAST_GROWTH = 16;
 
-    private final Mappings mappings;
+    private final ProcessMappings mappings;
     private final long byteSize;
     private final long reservedBytes;
     private final long pageBytes;
@@ -30,7 +30,7 @@ final class HostRange {
     private int boundaries;
 
     /** Creates a range that is not reserved yet. */
-    HostRange(Mappings mappings, long byteSize, long reservedBytes, long pageBytes) {
+    HostRange(ProcessMappings mappings, long byteSize, long reservedBytes, long pageBytes) {
         this.mappings = mappings;
         this.byteSize = byteSize;
         this.reservedBytes = reservedBytes;

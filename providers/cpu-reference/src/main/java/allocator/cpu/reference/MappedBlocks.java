@@ -6,11 +6,11 @@ import java.util.TreeMap;
 
 /**
  * Blocks that are mapped each by itself. The system counts neighbours as one mapping, so a block that is unmapped
- * between two others divides it. Where {@link Mappings} have no room for that, the block's memory goes back to the
- * system in place, and its addresses stay with this class: for the next blocks, or until they can be unmapped.
+ * between two others divides it. Where {@link ProcessMappings} have no room for that, the block's memory goes back to
+ * the system in place, and its addresses stay with this class: for the next blocks, or until they can be unmapped.
  */
 final class MappedBlocks {
-    private final Mappings mappings;
+    private final ProcessMappings mappings;
     private final Calls calls;
 
     /** What is mapped, as the system counts it: starts and ends, neighbours are one. */
@@ -19,7 +19,7 @@ final class MappedBlocks {
     /** The addresses within them that have no memory: starts and ends, neighbours are one. */
     private final TreeMap<Long, Long> unused = new TreeMap<>();
 
-    MappedBlocks(Mappings mappings, Calls calls) {
+    MappedBlocks(ProcessMappings mappings, Calls calls) {
         this.mappings = mappings;
         this.calls = calls;
     }
@@ -65,42 +65,72 @@ final class MappedBlocks {
         return address;
     }
 
-    /** Gives a block back. */
+    /** Gives a block back. If it throws, the block is still mapped, and not unused. */
     synchronized void free(long address, long byteSize) {
-        add(unused, address, address + byteSize);
-        final Map.Entry<Long, Long> whole = unused.floorEntry(address);
-        if (!unmap(whole.getKey(), whole.getValue())) {
+        if (!unused.isEmpty() && mappings.haveAmpleRoom()) {
+            final Map.Entry<Long, Long> other = unused.firstEntry();
+            unmap(other.getKey(), other.getValue(), other.getValue());
+        }
+        final long end = address + byteSize;
+        final Map.Entry<Long, Long> before = unused.lowerEntry(address);
+        final Long after = unused.get(end);
+        final boolean joins = before != null && before.getValue() == address;
+        if (unmap(joins ? before.getKey() : address, end, after == null ? end : after)) {
+            return;
+        }
+        add(unused, address, end);
+        try {
             calls.discard(address, byteSize);
-        } else if (!unused.isEmpty() && mappings.haveAmpleRoom()) {
-            unmap(unused.firstKey(), unused.firstEntry().getValue());
+        } catch (OutOfMemoryError | StackOverflowError e) {
+            // The block is unused already. Its memory goes back when its addresses are unmapped.
         }
     }
 
-    /** Unmaps unused addresses, unless they divide a mapping and there is no room for one more. */
-    private boolean unmap(long start, long end) {
+    /**
+     * Unmaps addresses of which nothing is in use, unless they divide a mapping and there is no room for one more.
+     * After the system's call nothing needs Java heap, so what is unmapped is never among the unused.
+     *
+     * @param start where they start: unused, or a block
+     * @param middle where a block ends, and unused addresses may start
+     * @param end where they end
+     */
+    private boolean unmap(Long start, Long middle, long end) {
         final Map.Entry<Long, Long> mapping = mapped.floorEntry(start);
         final boolean divides = mapping.getKey() < start && end < mapping.getValue();
-        if ((divides && !mappings.haveRoomFor(1)) || !calls.unmap(start, end - start)) {
+        if (divides && !mappings.haveRoomFor(1)) {
             return false;
         }
         final int before = mapped.size();
         remove(mapped, start, end);
-        mappings.add(mapped.size() - before);
-        unused.remove(start);
-        return true;
+        boolean isUnmapped = false;
+        try {
+            isUnmapped = calls.unmap(start, end - start);
+        } finally {
+            if (!isUnmapped) {
+                add(mapped, start, end);
+            }
+        }
+        if (isUnmapped) {
+            unused.remove(start);
+            unused.remove(middle);
+            mappings.add(mapped.size() - before);
+        }
+        return isUnmapped;
     }
 
-    private static void add(NavigableMap<Long, Long> ranges, long start, long end) {
+    /** Adds a range, or changes nothing: only the first step needs Java heap. */
+    private static void add(NavigableMap<Long, Long> ranges, long start, Long end) {
         final Map.Entry<Long, Long> before = ranges.lowerEntry(start);
         final Long after = ranges.get(end);
         final boolean joins = before != null && before.getValue() == start;
-        ranges.put(joins ? before.getKey() : start, after == null ? end : after); // alone needs Java heap
+        ranges.put(joins ? before.getKey() : Long.valueOf(start), after == null ? end : after);
         if (after != null) {
             ranges.remove(end);
         }
     }
 
-    private static void remove(NavigableMap<Long, Long> ranges, long start, long end) {
+    /** Removes a part of a range, or changes nothing: only the first step needs Java heap. */
+    private static void remove(NavigableMap<Long, Long> ranges, Long start, Long end) {
         final Map.Entry<Long, Long> whole = ranges.floorEntry(start);
         if (end < whole.getValue()) {
             ranges.put(end, whole.getValue());
@@ -108,7 +138,7 @@ final class MappedBlocks {
         if (whole.getKey() < start) {
             ranges.put(whole.getKey(), start);
         } else {
-            ranges.remove(start);
+            ranges.remove(whole.getKey());
         }
     }
 }

@@ -15,14 +15,14 @@ final class ParkedPages {
 
     private final LinuxCalls linux;
     private final long pageBytes;
-    private final Mappings mappings;
+    private final ProcessMappings mappings;
     private @Nullable HostRange range;
 
     /** Whether a call has failed: there is no further one. */
     private boolean hasFailed;
 
     /** Creates a place without addresses, at which nothing is parked where mappings are few. */
-    ParkedPages(LinuxCalls linux, long pageBytes, Mappings mappings) {
+    ParkedPages(LinuxCalls linux, long pageBytes, ProcessMappings mappings) {
         this.linux = linux;
         this.pageBytes = pageBytes;
         this.mappings = mappings;

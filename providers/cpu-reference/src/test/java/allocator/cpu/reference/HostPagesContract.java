@@ -26,9 +26,9 @@ abstract class HostPagesContract extends PageSourceFaultsContract {
     static final long MAPPINGS = 400;
 
     /** Few mappings, of which what the JVM has now is not counted. */
-    static Mappings fewMappings() {
-        final long others = Mappings.count();
-        return new Mappings(MAPPINGS, () -> Mappings.count() - others);
+    static ProcessMappings fewMappings() {
+        final long others = ProcessMappings.count();
+        return new ProcessMappings(MAPPINGS, () -> ProcessMappings.count() - others);
     }
 
     private static final int EAGAIN = 11;

@@ -425,7 +425,7 @@ class HostPagesTest {
 
         @Test
         void theLimitOfMappingsIsReadAsAWhole() {
-            assertThat(Mappings.limit()).isGreaterThan(1000);
+            assertThat(ProcessMappings.limit()).isGreaterThan(1000);
         }
 
         @Test

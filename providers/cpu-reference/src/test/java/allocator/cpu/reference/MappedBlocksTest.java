@@ -1,6 +1,7 @@
 package allocator.cpu.reference;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.util.ArrayList;
@@ -11,6 +12,7 @@ import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Random;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class MappedBlocksTest {
@@ -20,7 +22,7 @@ class MappedBlocksTest {
     /** Addresses with and without memory, of which Linux counts neighbours as one mapping. */
     private final Space space = new Space();
 
-    private final Mappings mappings = new Mappings(400, space::count);
+    private final ProcessMappings mappings = new ProcessMappings(400, space::count);
     private final MappedBlocks blocks = new MappedBlocks(mappings, space);
 
     private List<Long> allocate(int count) {
@@ -96,6 +98,27 @@ class MappedBlocksTest {
     }
 
     @Test
+    void aBlockWhoseFreeFailsIsNotServedAgain() {
+        final long address = blocks.allocate(BLOCK);
+        space.failure = new OutOfMemoryError("of the test");
+        assertThatThrownBy(() -> blocks.free(address, BLOCK)).isSameAs(space.failure);
+        space.failure = null;
+        assertThat(blocks.allocate(BLOCK)).isNotEqualTo(address);
+        blocks.free(address, BLOCK);
+        assertThat(blocks.allocate(BLOCK)).isEqualTo(address);
+    }
+
+    @Test
+    void aBlockWhoseMemoryStaysIsServedOnce() {
+        final long address = blocks.allocate(BLOCK);
+        space.unmaps = false;
+        space.failureOfDiscard = new OutOfMemoryError("of the test");
+        blocks.free(address, BLOCK);
+        assertThat(blocks.allocate(BLOCK)).isEqualTo(address);
+        assertThat(blocks.allocate(BLOCK)).isNotEqualTo(address);
+    }
+
+    @Test
     void theCountOfTheProcessIsReadOnceInManyChanges() {
         allocate(BLOCKS);
         assertThat(space.reads).isLessThan(BLOCKS / 10);
@@ -104,9 +127,9 @@ class MappedBlocksTest {
     /** The real list has a line for each mapping, and the limit of this system is one that a JVM can live with. */
     @Test
     void aProcessHasMappings() {
-        assumeTrue(Mappings.count() > 0, "no list of mappings: not Linux");
-        assertThat(Mappings.count()).isBetween(20L, Mappings.limit());
-        assertThat(Mappings.PROCESS.haveRoomFor(1)).isTrue();
+        assumeTrue(ProcessMappings.count() > 0, "no list of mappings: not Linux");
+        assertThat(ProcessMappings.count()).isBetween(20L, ProcessMappings.limit());
+        assertThat(ProcessMappings.PROCESS.haveRoomFor(1)).isTrue();
     }
 
     private static final class Space implements MappedBlocks.Calls {
@@ -118,6 +141,8 @@ class MappedBlocksTest {
 
         private long others;
         private boolean unmaps = true;
+        private @Nullable Error failure;
+        private @Nullable Error failureOfDiscard;
         private int reads;
 
         long count() {
@@ -153,6 +178,9 @@ class MappedBlocksTest {
 
         @Override
         public boolean unmap(long address, long byteSize) {
+            if (failure != null) {
+                throw failure;
+            }
             if (unmaps) {
                 remove(mapped, address, address + byteSize);
                 resident.clear(unit(address), unit(address + byteSize));
@@ -162,6 +190,9 @@ class MappedBlocksTest {
 
         @Override
         public void discard(long address, long byteSize) {
+            if (failureOfDiscard != null) {
+                throw failureOfDiscard;
+            }
             assertThat(mapped.floorEntry(address).getValue()).isGreaterThanOrEqualTo(address + byteSize);
             resident.clear(unit(address), unit(address + byteSize));
         }

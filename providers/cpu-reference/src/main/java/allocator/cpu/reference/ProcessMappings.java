@@ -15,7 +15,7 @@ import java.util.function.LongSupplier;
  * class loader. To read it takes about a microsecond for each mapping. It is read again when the mappings added since
  * the last time are an eighth of what was left; beyond three quarters, after {@value #ATTEMPTS_BEYOND} attempts.
  */
-final class Mappings {
+final class ProcessMappings {
     private static final Path LIMIT = Path.of("/proc/sys/vm/max_map_count");
     private static final Path LIST = Path.of("/proc/self/maps");
 
@@ -26,8 +26,9 @@ final class Mappings {
     private static final int LEAST_ADDED = 64;
 
     /** The mappings of this process, as its system counts them; without a limit where it has no such list. */
-    static final Mappings PROCESS =
-            Files.isReadable(LIST) ? new Mappings(limit(), Mappings::count) : new Mappings(Long.MAX_VALUE, () -> 0);
+    static final ProcessMappings PROCESS = Files.isReadable(LIST)
+            ? new ProcessMappings(limit(), ProcessMappings::count)
+            : new ProcessMappings(Long.MAX_VALUE, () -> 0);
 
     private final long limit;
     private final LongSupplier counter;
@@ -44,7 +45,7 @@ final class Mappings {
      * @param limit the most mappings that a process may have
      * @param counter counts those that it has
      */
-    Mappings(long limit, LongSupplier counter) {
+    ProcessMappings(long limit, LongSupplier counter) {
         this.limit = limit;
         this.counter = counter;
     }
