@@ -20,6 +20,9 @@ class TwoThreadsBenchmarkTest {
                 a,2,4000000,0
                 """;
 
+    /** All blocks of both threads, each with a part of a page at either end. */
+    private static final double MOST_HELD = 2 * (12_000_000 + 3 * 2 * (256 << 10));
+
     @TempDir
     private Path folder;
 
@@ -33,7 +36,10 @@ class TwoThreadsBenchmarkTest {
                 .doesNotThrowAnyException();
     }
 
-    /** The host has the same counters of pages as a device. */
+    /**
+     * The host has the same counters of pages as a device. How far the threads overlap is up to the scheduler: where
+     * they do not, each may hold all its blocks while the other has none.
+     */
     @Test
     void heldIsComparedWithWhatBothThreadsRequestedAtOnce() throws Exception {
         final Path trace = Files.writeString(folder.resolve("mine.csv"), TRACE);
@@ -42,7 +48,8 @@ class TwoThreadsBenchmarkTest {
 
         final Measurements measured = Measurements.read(results);
         assertThat(measured.requested(SUBJECT, "mine", 2)).isBetween(9_000_000.0, 18_000_000.0);
-        assertThat(measured.heldOverRequested(SUBJECT, "mine", 2)).isBetween(1.0, 2.5);
+        assertThat(measured.heldOverRequested(SUBJECT, "mine", 2))
+                .isBetween(1.0, MOST_HELD / measured.requested(SUBJECT, "mine", 2));
         assertThat(measured.value(SUBJECT, "mine", 2, "ns_per_event_warm")).isPositive();
         assertThat(measured.value(SUBJECT, "mine", 2, "page_calls_settled")).isNotNegative();
         assertThat(measured.value(SUBJECT, "mine", 2, "peak_mapped_bytes")).isGreaterThanOrEqualTo(9_000_000);
