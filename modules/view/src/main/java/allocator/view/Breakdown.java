@@ -17,11 +17,15 @@ import java.util.stream.Stream;
 
 /** Sums over the chunks of an allocator: by state, and of live blocks by what they have in common. */
 public final class Breakdown {
+    /** An extent of pages stays with one live byte: smaller spans between live blocks hardly hold a whole one. */
+    private static final long LEAST_SPAN_OF_PAGES = 4 << 20;
+
     private final Map<State, Long> bytes = new EnumMap<>(State.class);
     private final Map<State, Long> largest = new EnumMap<>(State.class);
     private long requestedBytes;
     private long liveBlocks;
     private long largestNotLive;
+    private long bytesInLargeSpans;
 
     private Breakdown() {}
 
@@ -49,12 +53,20 @@ public final class Breakdown {
                 breakdown.add(chunk);
                 final boolean ends =
                         chunk.state() == State.LIVE || chunk.state() == State.UNMAPPED || chunk.state() == State.PINNED;
+                if (ends) {
+                    breakdown.endSpan(run);
+                }
                 run = ends ? 0 : run + chunk.byteSize();
-                breakdown.largestNotLive = Math.max(breakdown.largestNotLive, run);
             }
+            breakdown.endSpan(run);
         }
         memory.blocks().forEach(breakdown::add);
         return breakdown;
+    }
+
+    private void endSpan(long byteSize) {
+        largestNotLive = Math.max(largestNotLive, byteSize);
+        bytesInLargeSpans += byteSize >= LEAST_SPAN_OF_PAGES ? byteSize : 0;
     }
 
     private void add(Chunk chunk) {
@@ -93,6 +105,11 @@ public final class Breakdown {
      */
     public long largestNotLive() {
         return largestNotLive;
+    }
+
+    /** Returns the bytes of all spans without a live block that are large enough for an allocator of pages to reuse. */
+    long bytesInLargeSpans() {
+        return bytesInLargeSpans;
     }
 
     /**

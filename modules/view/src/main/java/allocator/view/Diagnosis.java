@@ -22,9 +22,6 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
     /** Below this much padding a block, it comes from rounding, and not from chunks that were not split. */
     private static final long SMALL_PADDING = 512;
 
-    /** An extent of pages stays with one live byte: smaller pieces between live blocks hardly hold a whole one. */
-    private static final long LEAST_PIECE_FOR_PAGES = 4 << 20;
-
     /** Copies the lists. */
     public Diagnosis {
         facts = List.copyOf(facts);
@@ -127,7 +124,11 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
         if (failure.deviceFree() >= 0) {
             facts.add(new Fact("free on the device", failure.deviceFree(), ""));
         }
-        return new Diagnosis(cause, headline(cause, failure, sums), facts, advice(cause, allocator, sums));
+        return new Diagnosis(
+                cause,
+                headline(cause, failure, sums),
+                facts,
+                advice(cause, Math.max(failure.rounded(), failure.requested()), allocator, sums));
     }
 
     private static Cause cause(Failure failure, Breakdown sums, boolean isListed) {
@@ -174,7 +175,8 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
                 };
     }
 
-    private static List<String> advice(Cause cause, Optional<AllocatorState> allocator, Breakdown sums) {
+    private static List<String> advice(
+            Cause cause, long requested, Optional<AllocatorState> allocator, Breakdown sums) {
         final List<String> advice = new ArrayList<>();
         final boolean isCompact = allocator
                 .filter(one -> "compact".equals(one.options().get("arena.policy")))
@@ -190,7 +192,7 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
                 advice.add("End the run, or synchronize the stream, before the request.");
             }
             case FRAGMENTED -> {
-                if (!isCompact && sums.largestNotLive() >= LEAST_PIECE_FOR_PAGES) {
+                if (!isCompact && sums.bytesInLargeSpans() >= requested) {
                     advice.add("arena.policy=compact may help with pieces of this size: it maps those of their pages "
                             + "together that share no extent with a live block.");
                 }
