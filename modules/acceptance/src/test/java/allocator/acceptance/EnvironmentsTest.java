@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /** The day's work in the environments that programs are given: an uber jar, started once for each. */
@@ -76,6 +77,15 @@ class EnvironmentsTest {
     @TestFactory
     Stream<DynamicTest> noLocale() throws Exception {
         return behind(List.of("env", "-i"), "no LANG");
+    }
+
+    /** Java itself cannot name such a file then. */
+    @Test
+    void aPlanWhoseNameTheLocaleDoesNotAllowNamesTheRemedy() throws Exception {
+        final String shell = "exec \"$@\" \"plan=$(printf '/donn\\303\\251es.csv')\"";
+        final List<String> command = new ArrayList<>(List.of("env", "-i", "sh", "-c", shell, "sh"));
+        command.addAll(day("no LANG", List.of()));
+        assertThat(Started.run(command).output()).contains("LC_ALL=C.UTF-8 changes that");
     }
 
     /** No folder can be written to, that of temporary files and the user's own included. */

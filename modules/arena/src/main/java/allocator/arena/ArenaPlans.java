@@ -117,7 +117,7 @@ public final class ArenaPlans {
             }
             return within(options, of(names, files));
         } catch (PlanFileException | IllegalArgumentException e) {
-            throw invalid(options, e instanceof InvalidPathException path ? path.getReason() : e.getMessage());
+            throw invalid(options, e instanceof InvalidPathException path ? reason(path) : e.getMessage());
         }
     }
 
@@ -136,6 +136,14 @@ public final class ArenaPlans {
                 ArenaOptions.MAX_MEM.name(),
                 Long.toString(limit));
         return NONE;
+    }
+
+    /** Java encodes names of files as the locale said when it was started; a container often has that of ASCII. */
+    private static String reason(InvalidPathException e) {
+        final String encoding = System.getProperty("sun.jnu.encoding", "");
+        return "UTF-8".equals(encoding)
+                ? e.getReason()
+                : e.getReason() + "; Java encodes names of files as " + encoding + " here, LC_ALL=C.UTF-8 changes that";
     }
 
     /** Nothing else: a pipe may block for any time, and a device may never end. */
