@@ -45,6 +45,20 @@ class AddressRangesTest {
     }
 
     @Test
+    void aSmallLimitTakesLittleHeapWithAStreamInEachOfSixteenLanes() {
+        final BfcArena arena = arena(64 * MIB);
+        arena.alloc(1);
+        for (int lane = 1; lane < LANES; lane++) {
+            final FakeStream stream = new FakeStream(pages.info());
+            LaneMoves.leaveMainLane(arena, stream);
+            arena.allocOnStream(1, stream);
+        }
+        assertThat(arena.laneCount()).isEqualTo(LANES);
+        assertThat(arena.bookkeepingBytes()).isLessThanOrEqualTo(MIB / 4);
+        assertThat(pages.reservedBytes()).isLessThanOrEqualTo(4 * GIB);
+    }
+
+    @Test
     void aLaneWithoutAddressesLeavesItsRequestsToOthers() {
         final BfcArena arena = arena(64 * MIB);
         arena.free(arena.alloc(4 * MIB));
