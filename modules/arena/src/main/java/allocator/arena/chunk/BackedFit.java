@@ -362,6 +362,12 @@ public final class BackedFit extends BestFit {
         return isAtEnd ? Math.min(last, Math.max(start, backing.end(start))) : last;
     }
 
+    /** A region is only addresses: a lane that is hardly used takes little Java heap. */
+    @Override
+    boolean makesClassesAtOnce() {
+        return false;
+    }
+
     /** Takes a part of what {@link #find} has found: of a chunk, or of an untouched head or tail. */
     private long takeAt(long address, int found, long granules, long requested, Slot slot) {
         final Region region = region(found);

@@ -18,17 +18,14 @@ import allocator.arena.chunk.StreamSlots.Slot;
 class ChunkStore extends FreeChunks {
     private static final int NONE = Chunks.NONE;
 
-    /**
-     * The most entries that one operation makes in the indexes once there are owners: three chunks, each with two ends,
-     * in the indexes of its owner and in those of all.
-     */
-    private static final int MAX_INSERTS = 18;
+    /** The most entries that one operation makes in the indexes of owners: three chunks, each with two ends. */
+    private static final int MAX_INSERTS = 9;
 
     /** Makes room in all tables, so that no operation fails half way. */
     final void ensureSpare() {
         chunks.ensureSpare(3);
         tables.ensureSpare();
-        trees.ensureSpare(slots.count() == 1 ? 1 : MAX_INSERTS);
+        trees.ensureSpare(slots.count() == 1 ? 1 : slots.all == null ? MAX_INSERTS : 2 * MAX_INSERTS);
     }
 
     /**
@@ -215,8 +212,13 @@ class ChunkStore extends FreeChunks {
     /** Makes room for {@link #attach} with a region of up to {@code granules}. */
     public final void prepareRegion(long granules) {
         ensureSpare();
-        slots.ensureClasses(granules);
+        slots.ensureClasses(granules, makesClassesAtOnce());
         regions.ensureSpare();
+    }
+
+    /** Returns whether a region is worth classes of unbound memory, however little of it is in use. */
+    boolean makesClassesAtOnce() {
+        return true;
     }
 
     /** Removes a region whose chunks are all free. */

@@ -1,7 +1,5 @@
 package allocator.arena.chunk;
 
-import allocator.arena.chunk.StreamSlots.Slot;
-
 /**
  * Gives back Java heap: rebuilds the tables of a lane, about as large as what they hold.
  *
@@ -77,10 +75,5 @@ final class Compaction {
             regions.at(i).dropEmptyPages();
         }
         placement.step = before;
-    }
-
-    /** Returns whether the indexes of a slot are to give up their classes. */
-    static boolean dropsClasses(Slot slot, int number) {
-        return number >= StreamSlots.FEW && !slot.isCrowded();
     }
 }

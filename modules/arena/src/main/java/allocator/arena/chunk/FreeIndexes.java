@@ -6,7 +6,7 @@ package allocator.arena.chunk;
  */
 class FreeIndexes {
     /** The entries from which on classes pay: more than a node of the one class's tree holds. */
-    private static final int FEW = NodePool.FANOUT;
+    static final int FEW = NodePool.FANOUT;
 
     final FreeIndex free;
 
@@ -21,9 +21,12 @@ class FreeIndexes {
         this.untouchedEnds = untouchedEnds;
     }
 
-    /** Returns whether free memory in a region of {@code granules} needs classes made, or is faster with them. */
-    final boolean needClasses(long granules, boolean isFast) {
-        return granules > largestRegion && (free.hasClasses() || isFast || isCrowded());
+    /**
+     * Returns whether free memory in a region of {@code granules} needs classes made, or is faster with them: which is
+     * where there are more entries than {@code few}.
+     */
+    final boolean needClasses(long granules, int few) {
+        return granules > largestRegion && (free.hasClasses() || free.size() > few);
     }
 
     /** Makes the classes for free memory in a region of {@code granules}. A failure may leave the indexes half done. */

@@ -251,6 +251,7 @@ public abstract sealed class Placement extends ChunkStore permits BestFit {
 
     /** Returns the slot of a requester; makes one for a stream that has none. */
     final Slot slot(@Nullable SyncStream requester) {
+        ensureClasses(unbound);
         if (requester == null) {
             return unbound;
         }

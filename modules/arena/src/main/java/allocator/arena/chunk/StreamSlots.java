@@ -23,6 +23,9 @@ final class StreamSlots {
     /** The most slots that are visited one by one. */
     static final int FEW = 8;
 
+    /** The most entries for which one of few slots makes no classes: they take Java heap even if it is hardly used. */
+    private static final int FEW_ENTRIES = 4;
+
     /** How many slots are visited to find one that is vacant. */
     private static final int VISITS = 8;
 
@@ -60,7 +63,7 @@ final class StreamSlots {
 
         /** Returns whether the slot needs classes for free memory in a region of {@code granules}. */
         boolean needsClasses(long granules) {
-            return needClasses(granules, number < FEW);
+            return needClasses(granules, number < FEW ? FEW_ENTRIES : FreeIndexes.FEW);
         }
 
         boolean isUnreferenced() {
@@ -203,9 +206,16 @@ final class StreamSlots {
         return indexes;
     }
 
-    /** Makes the classes for free memory in a region of {@code granules}, which is about to be added. */
-    void ensureClasses(long granules) {
-        unbound().ensureClasses(granules);
+    /**
+     * Makes the classes for free memory in a region that is about to be added.
+     *
+     * @param granules the region's size
+     * @param atOnce whether unbound memory has classes even if it has few entries
+     */
+    void ensureClasses(long granules, boolean atOnce) {
+        if (atOnce || unbound().needsClasses(granules)) {
+            unbound().ensureClasses(granules);
+        }
         final FreeIndexes indexes = all;
         if (indexes != null) {
             indexes.ensureClasses(granules);
@@ -288,7 +298,7 @@ final class StreamSlots {
                 slot.stream = null;
             } else {
                 slot.number = newNumber;
-                if (Compaction.dropsClasses(slot, newNumber)) {
+                if (!slot.isCrowded()) {
                     slot.reset();
                 }
             }

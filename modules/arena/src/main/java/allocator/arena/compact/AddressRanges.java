@@ -93,10 +93,10 @@ final class AddressRanges {
             base = reserve(needed, requested);
         }
         final long granules = Granules.floor(byteSize);
-        final Region range = arena.placement.newRegion(granules);
-        range.setBase(base);
         arena.locked(() -> {
-            arena.placement.prepareRegion(granules);
+            arena.placement.prepareRegion(granules); // a region's id is free only after that
+            final Region range = arena.placement.newRegion(granules);
+            range.setBase(base);
             arena.placement.step = Placement.BEGUN;
             arena.table.places.add(base, byteSize);
             arena.placement.attach(range);

@@ -45,6 +45,20 @@ class AddressRangesTest {
     }
 
     @Test
+    void aSmallLimitTakesLittleHeapWithAStreamInEachOfSixteenLanes() {
+        final BfcArena arena = arena(64 * MIB);
+        arena.alloc(1);
+        for (int lane = 1; lane < LANES; lane++) {
+            final FakeStream stream = new FakeStream(pages.info());
+            LaneMoves.leaveMainLane(arena, stream);
+            arena.allocOnStream(1, stream);
+        }
+        assertThat(arena.laneCount()).isEqualTo(LANES);
+        assertThat(arena.bookkeepingBytes()).isLessThanOrEqualTo(MIB / 4);
+        assertThat(pages.reservedBytes()).isLessThanOrEqualTo(4 * GIB);
+    }
+
+    @Test
     void aLaneWithoutAddressesLeavesItsRequestsToOthers() {
         final BfcArena arena = arena(64 * MIB);
         arena.free(arena.alloc(4 * MIB));
@@ -62,17 +76,27 @@ class AddressRangesTest {
         assertThat(pages.reservedBytes()).isLessThanOrEqualTo(1000 * 16 * GIB);
     }
 
+    /** Blocks grow, and one in 16 stays: the others leave holes that no larger block fits. */
     @Test
     void withoutALimitTwiceTheMemoryIsTheMost() {
-        final FakePages small = new FakePages(PAGE, GIB / PAGE);
-        final BfcArena arena = PagedArenas.create(small, 0, CompactConfig.DEFAULT);
-        final FakeStream busy = new FakeStream(small.info());
+        final long memory = 256 * MIB;
+        final FakePages small = new FakePages(PAGE, memory / PAGE);
+        final BfcArena arena = PagedArenas.create(small, 0, new CompactConfig(0, 0, Integer.MAX_VALUE, 1, 0));
         OutOfMemoryException failure = null;
-        for (int i = 0; failure == null && i < 100_000; i++) {
-            failure = catchThrowableOfType(
-                    OutOfMemoryException.class, () -> arena.free(arena.allocOnStream(7 * MIB, busy)));
+        for (long blockBytes = PAGE; failure == null && blockBytes < memory; blockBytes *= 16) {
+            final long each = blockBytes;
+            final List<Long> blocks = new ArrayList<>();
+            while (failure == null && arena.stats().bytesInUse() + each <= memory) {
+                failure = catchThrowableOfType(OutOfMemoryException.class, () -> blocks.add(arena.alloc(each)));
+            }
+            for (int i = 0; i < blocks.size(); i++) {
+                if (i % 16 != 0) {
+                    arena.free(blocks.get(i));
+                }
+            }
         }
-        assertThat(small.reservedBytes()).isLessThanOrEqualTo(2 * GIB);
+        assertThat(failure).hasMessageContaining("There are no free addresses");
+        assertThat(small.reservedBytes()).isBetween(memory * 3 / 2, 2 * memory);
         arena.checkConsistency();
     }
 
