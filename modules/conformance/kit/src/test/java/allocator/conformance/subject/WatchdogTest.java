@@ -13,6 +13,14 @@ class WatchdogTest {
                 .isEqualTo(7);
     }
 
+    /** By which the crash file of a JVM names the test. */
+    @Test
+    void aCallRunsOnAThreadOfItsName() throws Throwable {
+        final String name = Watchdog.call(
+                "a call", Duration.ofSeconds(60), () -> Thread.currentThread().getName());
+        assertThat(name).isEqualTo("a call");
+    }
+
     @Test
     void aCallThatExceedsItsTimeLimitIsAHang() {
         assertThatThrownBy(() -> Watchdog.call("a call", Duration.ofMillis(50), () -> {
