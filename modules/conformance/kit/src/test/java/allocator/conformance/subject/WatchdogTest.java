@@ -31,6 +31,37 @@ class WatchdogTest {
                 .hasMessageStartingWith("did not return within 0.05 s");
     }
 
+    /** As where other processes have the processors. */
+    @Test
+    void aCallThatWorksAndHasLittleOfTheProcessorsTakesLonger() throws Throwable {
+        final Duration limit = Duration.ofSeconds(1);
+        final boolean isDone = Watchdog.call("a call", limit, () -> {
+            for (final long begin = System.nanoTime(); System.nanoTime() - begin < 2 * limit.toNanos(); ) {
+                work(Duration.ofMillis(10));
+                Thread.sleep(50);
+            }
+            return true;
+        });
+        assertThat(isDone).isTrue();
+    }
+
+    @Test
+    void aCallThatWorksWithoutEndIsAHang() {
+        assertThatThrownBy(() -> Watchdog.call("a call", Duration.ofMillis(500), () -> {
+                    while (!Thread.currentThread().isInterrupted()) {
+                        work(Duration.ofMillis(1));
+                    }
+                    return true;
+                }))
+                .isInstanceOf(HangError.class);
+    }
+
+    private static void work(Duration time) {
+        for (final long begin = System.nanoTime(); System.nanoTime() - begin < time.toNanos(); ) {
+            Thread.onSpinWait();
+        }
+    }
+
     @Test
     void aHangWithinACallDoesNotInterruptTheCaller() throws Throwable {
         final boolean interrupted = Watchdog.call("a caller", Duration.ofSeconds(60), () -> {
