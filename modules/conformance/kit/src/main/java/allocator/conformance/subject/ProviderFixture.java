@@ -164,12 +164,7 @@ public final class ProviderFixture {
     public synchronized Optional<String> obstacle(MemoryInfo memory, ConformanceSettings settings) {
         return obstacles.computeIfAbsent(
                 memory,
-                info -> tryOut(
-                        "room of " + info,
-                        settings.timeLimit().dividedBy(10),
-                        settings,
-                        Optional.empty(),
-                        made -> Room.obstacle(made, info)));
+                info -> tryOut("room of " + info, settings, Optional.empty(), made -> Room.obstacle(made, info)));
     }
 
     /** Returns whether free memory goes back by itself. Looks for it once. */
@@ -178,7 +173,6 @@ public final class ProviderFixture {
                 memory,
                 info -> tryOut(
                         "waiting for " + info,
-                        settings.timeLimit(),
                         settings,
                         false,
                         made -> Restlessness.isSeen(made, info, settings.quick() ? GLANCE : LOOK)));
@@ -190,10 +184,10 @@ public final class ProviderFixture {
     }
 
     /** Tries something with a new factory; returns {@code otherwise} if that fails, which the tests report. */
-    private <T> T tryOut(String what, Duration limit, ConformanceSettings settings, T otherwise, Trial<T> trial) {
+    private <T> T tryOut(String what, ConformanceSettings settings, T otherwise, Trial<T> trial) {
         final AtomicReference<EpFactory> opened = new AtomicReference<>();
         try {
-            return Watchdog.call(what, limit, () -> {
+            return Watchdog.call(what, settings.timeLimit(), () -> {
                 final EpFactory factory = factories.get();
                 opened.set(factory);
                 factory.discoverDevices();

@@ -28,10 +28,10 @@ public final class Watchdog {
     public static final int MOST_LIMITS = 4;
 
     /** In how many parts of a time limit it is seen whether a call works. */
-    private static final int PARTS = 8;
+    private static final int PARTS = 4;
 
     /** What fraction of a part the process works at least, if it is no hang. */
-    private static final int LEAST_WORK = 20;
+    private static final int LEAST_WORK = 100;
 
     private static final int FRAMES = 12;
 
