@@ -109,7 +109,6 @@ public final class Factory implements EpFactory {
             throw new UnsupportedMemoryException(name() + " does not serve " + info);
         }
         options.requireValid(FitAllocator.KEYS);
-        FitAllocator.probe(FitAllocator.PROBE_DEPTH);
         final Device memory = memories.get(index);
         if (!memory.open()) {
             throw new OutOfMemoryException(

@@ -46,7 +46,6 @@ class FitAllocator implements StreamAwareAllocator, ShrinkableAllocator {
     static final OptionKey<Long> MAX_DEAD = OptionKey.size(
             "arena.max_dead_bytes_per_chunk", 128 << 20, "a chunk with this excess or more is always split");
     static final List<OptionKey<?>> KEYS = List.of(MAX_MEM, STRATEGY, INITIAL, GROWTH, MAX_EXTEND, MAX_DEAD);
-    static final int PROBE_DEPTH = 400;
 
     private static final List<OptionKey<?>> KEYS_AS_REQUESTED = List.of(MAX_MEM, STRATEGY, MAX_DEAD);
     private static final int LEVEL = 25;
@@ -164,7 +163,6 @@ class FitAllocator implements StreamAwareAllocator, ShrinkableAllocator {
     }
 
     private long allocate(long byteSize, FitStream stream, boolean isReserve) {
-        probe(PROBE_DEPTH);
         for (boolean isLast = false; ; isLast = true) {
             synchronized (lock) {
                 requireOpen();
@@ -349,7 +347,6 @@ class FitAllocator implements StreamAwareAllocator, ShrinkableAllocator {
 
     @Override
     public void free(long address) {
-        probe(PROBE_DEPTH);
         synchronized (lock) {
             requireOpen();
             if (address == 0) {
@@ -491,7 +488,6 @@ class FitAllocator implements StreamAwareAllocator, ShrinkableAllocator {
 
     @Override
     public ShrinkReport shrink() {
-        probe(PROBE_DEPTH);
         synchronized (lock) {
             requireOpen();
         }
@@ -598,11 +594,6 @@ class FitAllocator implements StreamAwareAllocator, ShrinkableAllocator {
         if (byteSize > Long.MAX_VALUE - Device.GRANULE + 1) {
             throw InvalidSizeException.overflow(byteSize, Device.GRANULE);
         }
-    }
-
-    /** Uses more stack than any call needs, so that a stack that ends does so before the first change. */
-    static int probe(int depth) {
-        return depth == 0 ? 0 : probe(depth - 1) + 1;
     }
 
     @Override

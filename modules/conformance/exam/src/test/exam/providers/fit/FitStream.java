@@ -37,7 +37,6 @@ final class FitStream extends SyncStream {
 
     /** Queues a task behind all that were submitted before. */
     synchronized void submit(Runnable task) {
-        FitAllocator.probe(FitAllocator.PROBE_DEPTH);
         requireOpen();
         tasks.addLast(task);
         boolean isQueued = isRunning;
@@ -147,7 +146,6 @@ final class FitStream extends SyncStream {
 
     @Override
     public void close() {
-        FitAllocator.probe(FitAllocator.PROBE_DEPTH);
         synchronized (this) {
             if (isClosed) {
                 return;

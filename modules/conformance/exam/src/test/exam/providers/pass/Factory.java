@@ -4,7 +4,6 @@ import allocator.provider.support.Copies;
 import allocator.provider.support.Endings;
 import allocator.provider.support.Limit;
 import allocator.provider.support.References;
-import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
@@ -88,7 +87,6 @@ public final class Factory implements EpFactory {
             throw new UnsupportedMemoryException(name() + " does not serve " + info);
         }
         options.requireValid(KEYS);
-        StackReserve.touch();
         return info.isReadOnly() || options.get(OptionKey.EXCLUSIVE)
                 ? references.acquireExclusive(() -> new PassAllocator(info, options, KEYS))
                 : references.acquireShared(info.location(), () -> new PassAllocator(info, options, KEYS));

@@ -44,7 +44,7 @@ final class Heap {
         }
     }
 
-    /** Links everything while there is stack and heap for it. */
+    /** Links everything while there is heap for it. */
     static void prepare(long byteAlignment) {
         free(allocate(byteAlignment, byteAlignment));
     }

@@ -3,7 +3,6 @@ package exam.pass;
 import allocator.provider.support.BlockLedger;
 import allocator.provider.support.Limit;
 import allocator.provider.support.Sizes;
-import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
@@ -45,7 +44,6 @@ final class PassAllocator implements HostAccessibleAllocator {
     }
 
     private long allocate(long byteSize, boolean isReserve) {
-        StackReserve.touch();
         synchronized (this) {
             requireOpen();
             Sizes.roundUp(byteSize, info.byteAlignment());
@@ -87,7 +85,6 @@ final class PassAllocator implements HostAccessibleAllocator {
 
     @Override
     public void free(long address) {
-        StackReserve.touch();
         synchronized (this) {
             requireOpen();
             if (address != 0) {
@@ -98,7 +95,6 @@ final class PassAllocator implements HostAccessibleAllocator {
 
     @Override
     public AllocatorStats stats() {
-        StackReserve.touch();
         synchronized (this) {
             requireOpen();
             final AllocatorStats stats = ledger.stats();
@@ -126,7 +122,6 @@ final class PassAllocator implements HostAccessibleAllocator {
 
     /** Returns every block to the C library. Another call returns what is left. */
     void close() {
-        StackReserve.touch();
         synchronized (this) {
             isClosed = true;
             ledger.returnAll(giveBack);

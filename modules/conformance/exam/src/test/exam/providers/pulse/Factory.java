@@ -123,7 +123,6 @@ public final class Factory implements EpFactory {
 
     @Override
     public void releaseAllocator(Allocator allocator) {
-        Stack.touch();
         PulseAllocator released = null;
         final List<PulseStream> busy = streamsOf(allocator.info().deviceOrdinal());
         synchronized (this) {

@@ -155,7 +155,6 @@ class PulseAllocator implements StreamAwareAllocator, ShrinkableAllocator {
     }
 
     private long allocate(long byteSize, PulseStream stream, boolean isReserve) {
-        Stack.touch();
         final Map<PulseStream, Long> inTheWay;
         synchronized (this) {
             requireOpen();
@@ -292,7 +291,6 @@ class PulseAllocator implements StreamAwareAllocator, ShrinkableAllocator {
 
     @Override
     public final synchronized void free(long address) {
-        Stack.touch();
         requireOpen();
         if (address == 0) {
             return;
@@ -404,7 +402,6 @@ class PulseAllocator implements StreamAwareAllocator, ShrinkableAllocator {
 
     @Override
     public final synchronized ShrinkReport shrink() {
-        Stack.touch();
         requireOpen();
         final long before = held;
         final long returnedBefore = returned;

@@ -106,7 +106,6 @@ final class PulseStream extends SyncStream {
 
     /** Queues a command. */
     void submit(Runnable action) {
-        Stack.touch();
         final Command command = new Command(action);
         synchronized (lock) {
             requireOpen();
@@ -196,7 +195,6 @@ final class PulseStream extends SyncStream {
 
     @Override
     public void onSessionRunEnd() {
-        Stack.touch();
         requireOpen();
         final long mark = submitted();
         await(mark);
@@ -209,7 +207,6 @@ final class PulseStream extends SyncStream {
 
     @Override
     public void close() {
-        Stack.touch();
         synchronized (lock) {
             if (isClosed) {
                 return;

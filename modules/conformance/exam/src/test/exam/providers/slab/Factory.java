@@ -73,7 +73,6 @@ public final class Factory implements EpFactory {
             throw new UnsupportedMemoryException(name() + " does not serve " + info);
         }
         options.requireValid(SlabAllocator.KEYS);
-        SlabAllocator.probe(SlabAllocator.PROBE_DEPTH);
         final SlabAllocator allocator = new SlabAllocator(info, options);
         open.add(allocator);
         return allocator;

@@ -35,7 +35,7 @@ final class Pages {
 
     private Pages() {}
 
-    /** Links everything while there is stack and heap for it. */
+    /** Links everything while there is heap for it. */
     static void prepare() {
         final long address = map(PAGE_BYTES);
         if (address != 0) {

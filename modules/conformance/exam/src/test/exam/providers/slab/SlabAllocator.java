@@ -31,7 +31,6 @@ final class SlabAllocator implements HostAccessibleAllocator, ShrinkableAllocato
     static final List<OptionKey<?>> KEYS = List.of(MAX_MEM, SLAB_BYTES);
 
     private static final int LEVEL = 25;
-    static final int PROBE_DEPTH = 400;
 
     private final MemoryInfo info;
     private final AllocatorOptions effective;
@@ -74,7 +73,6 @@ final class SlabAllocator implements HostAccessibleAllocator, ShrinkableAllocato
 
     @Override
     public long alloc(long byteSize) {
-        probe(PROBE_DEPTH);
         synchronized (this) {
             requireOpen();
             requireSize(byteSize);
@@ -94,7 +92,6 @@ final class SlabAllocator implements HostAccessibleAllocator, ShrinkableAllocato
 
     @Override
     public long reserve(long byteSize) {
-        probe(PROBE_DEPTH);
         synchronized (this) {
             requireOpen();
             requireSize(byteSize);
@@ -199,7 +196,6 @@ final class SlabAllocator implements HostAccessibleAllocator, ShrinkableAllocato
 
     @Override
     public void free(long address) {
-        probe(PROBE_DEPTH);
         synchronized (this) {
             requireOpen();
             if (address == 0) {
@@ -290,7 +286,6 @@ final class SlabAllocator implements HostAccessibleAllocator, ShrinkableAllocato
 
     @Override
     public ShrinkReport shrink() {
-        probe(PROBE_DEPTH);
         synchronized (this) {
             requireOpen();
             final long before = bytesHeld;
@@ -357,11 +352,6 @@ final class SlabAllocator implements HostAccessibleAllocator, ShrinkableAllocato
         if (byteSize > Long.MAX_VALUE - Pages.PAGE_BYTES + 1) {
             throw InvalidSizeException.overflow(byteSize, Pages.PAGE_BYTES);
         }
-    }
-
-    /** Uses more stack than any call needs, so that a stack that ends does so before the first change. */
-    static int probe(int depth) {
-        return depth == 0 ? 0 : probe(depth - 1) + 1;
     }
 
     @Override

@@ -77,7 +77,6 @@ public final class Factory implements EpFactory {
 
     @Override
     public synchronized Allocator createAllocator(MemoryInfo info, AllocatorOptions options) {
-        Stack.touch();
         requireOpen();
         options.requireValid(Settings.KEYS);
         if (!info.equals(MAIN) && !info.equals(WEIGHTS)) {
@@ -88,7 +87,6 @@ public final class Factory implements EpFactory {
             shared.references++;
             return shared.allocator;
         }
-        HostPool.warmUp();
         final Users users = new Users();
         final Settings settings = Settings.of(options);
         users.allocator = info.isReadOnly() ? new WeightsAllocator(settings) : new TlsfArena(settings);
@@ -101,7 +99,6 @@ public final class Factory implements EpFactory {
 
     @Override
     public void releaseAllocator(Allocator allocator) {
-        Stack.touch();
         synchronized (this) {
             final Users users = usersOf(allocator);
             if (users.references > 1) {

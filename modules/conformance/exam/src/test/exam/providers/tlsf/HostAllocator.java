@@ -63,7 +63,6 @@ abstract class HostAllocator implements HostAccessibleAllocator {
 
     @Override
     public final synchronized long reserve(long byteSize) {
-        Stack.touch();
         requireOpen();
         requireSize(byteSize);
         if (byteSize == 0) {
@@ -119,7 +118,6 @@ abstract class HostAllocator implements HostAccessibleAllocator {
 
     @Override
     public final synchronized void free(long address) {
-        Stack.touch();
         requireOpen();
         if (address == 0) {
             return;

@@ -57,14 +57,6 @@ final class HostPool {
         untake(span.byteSize);
     }
 
-    /** Loads the classes that a span needs, since none can be loaded where the stack ends. */
-    static void warmUp() {
-        final Span span = new Span();
-        if (take(span, 1, 1)) {
-            give(span);
-        }
-    }
-
     /** Returns how much may be taken. */
     static synchronized long available() {
         return CAPACITY - taken;

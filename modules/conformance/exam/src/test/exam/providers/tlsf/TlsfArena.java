@@ -34,7 +34,6 @@ final class TlsfArena extends HostAllocator implements ShrinkableAllocator {
 
     @Override
     public synchronized long alloc(long byteSize) {
-        Stack.touch();
         requireOpen();
         requireSize(byteSize);
         if (byteSize == 0) {
@@ -153,7 +152,6 @@ final class TlsfArena extends HostAllocator implements ShrinkableAllocator {
 
     @Override
     public synchronized ShrinkReport shrink() {
-        Stack.touch();
         requireOpen();
         final long before = held;
         final int countBefore = regionCount;

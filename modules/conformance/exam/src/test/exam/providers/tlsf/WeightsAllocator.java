@@ -15,7 +15,6 @@ final class WeightsAllocator extends HostAllocator {
 
     @Override
     public synchronized long alloc(long byteSize) {
-        Stack.touch();
         requireOpen();
         requireSize(byteSize);
         return byteSize == 0 ? 0 : takeOwn(byteSize);

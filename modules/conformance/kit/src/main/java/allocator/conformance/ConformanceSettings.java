@@ -14,7 +14,7 @@ import java.util.function.Function;
  * @param seed the seed of all random tests; the same seed generates the same programs
  * @param quick whether random and repeated tests are cut down, so that the suites take seconds instead of a minute
  * @param timeLimit the time limit of a single test; a test that exceeds it fails, and the provider counts as hanging;
- *     none above 292 years
+ *     up to four of them where the test works and other processes have the processors; none above 292 years
  */
 public record ConformanceSettings(long seed, boolean quick, Duration timeLimit) {
     /** The settings that apply where none are given: seed 1, the full suites, 30 seconds for a test. */

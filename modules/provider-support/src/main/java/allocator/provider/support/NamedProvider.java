@@ -42,10 +42,10 @@ public final class NamedProvider {
                 repetitions = 0;
                 provider = candidate.get();
                 final String providerName = provider.name();
-                if (providerName.equals(name)) {
+                if (name.equals(providerName)) {
                     return provider;
                 }
-                found.add(providerName);
+                found.add(providerName == null ? provider.getClass().getName() + ", whose name is null" : providerName);
             } catch (VirtualMachineError e) {
                 throw e; // says nothing about the provider
             } catch (Throwable e) {

@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Test;
 class NamedProviderTest {
     private static final String RED = ServedProviders.Red.class.getName();
     private static final String BLUE = ServedProviders.Blue.class.getName();
+    private static final String NAMELESS = ServedProviders.Nameless.class.getName();
     private static final String BROKEN = ServedProviders.Broken.class.getName();
 
     @BeforeEach
@@ -36,6 +37,13 @@ class NamedProviderTest {
                 .hasMessageContaining(BROKEN)
                 .hasMessageContaining("no.such.Factory")
                 .hasMessageContaining("red");
+    }
+
+    @Test
+    void saysWhichProviderHasNoName() {
+        assertThatThrownBy(() -> NamedProvider.find(ServedProviders.loader(List.of(NAMELESS, RED)), "green"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("there are [" + NAMELESS + ", whose name is null, red]");
     }
 
     @Test

@@ -134,6 +134,17 @@ public final class ServedProviders {
         }
     }
 
+    /** One without a name. */
+    public static final class Nameless extends Red {
+        /** Made by a service loader. */
+        public Nameless() {}
+
+        @Override
+        public String name() {
+            return null;
+        }
+    }
+
     /** One that cannot be made. */
     public static final class Broken extends Red {
         /** Made by a service loader. */

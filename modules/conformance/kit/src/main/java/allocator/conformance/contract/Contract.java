@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
 /** The contract's numbered rules, read from {@code docs/contract.md}, which the build copies into the jar. */
 public final class Contract {
     private static final Pattern CHAPTER = Pattern.compile("## ([A-Z]) — (.+)");
-    private static final Pattern RULE = Pattern.compile("\\| ([A-Z]-\\d\\d) \\| (.+) \\|");
+    private static final Pattern RULE = Pattern.compile("\\| ([A-Z]-\\d\\d) \\| \\*\\*(.+?)\\.\\*\\* (.+) \\|");
     private static final String PAGE = "/allocator/conformance/contract.md";
     private static final List<Chapter> CHAPTERS = read();
 
@@ -30,9 +30,10 @@ public final class Contract {
      * A rule.
      *
      * @param id such as {@code A-03}
+     * @param title what it comes to, in one line
      * @param text the rule itself, in Markdown
      */
-    public record Rule(String id, String text) {}
+    public record Rule(String id, String title, String text) {}
 
     private Contract() {}
 
@@ -57,7 +58,7 @@ public final class Contract {
                 }
                 final Matcher rule = RULE.matcher(line);
                 if (rule.matches()) {
-                    chapters.getLast().rules().add(new Rule(rule.group(1), rule.group(2)));
+                    chapters.getLast().rules().add(new Rule(rule.group(1), rule.group(2), rule.group(3)));
                 }
             });
         } catch (IOException e) {

@@ -187,7 +187,7 @@ public final class ProviderFixture {
     private <T> T tryOut(String what, ConformanceSettings settings, T otherwise, Trial<T> trial) {
         final AtomicReference<EpFactory> opened = new AtomicReference<>();
         try {
-            return Watchdog.call(what, settings.timeLimit().dividedBy(10), () -> {
+            return Watchdog.call(what, settings.timeLimit(), () -> {
                 final EpFactory factory = factories.get();
                 opened.set(factory);
                 factory.discoverDevices();

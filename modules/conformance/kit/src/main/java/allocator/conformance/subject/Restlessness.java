@@ -17,6 +17,8 @@ final class Restlessness {
     /** It may go back before the first look. */
     private static final int TRIES = 4;
 
+    private static final Duration PAUSE = Duration.ofMillis(5);
+
     private Restlessness() {}
 
     /**
@@ -43,8 +45,9 @@ final class Restlessness {
 
     private static boolean changes(Allocator allocator, Duration patience) throws InterruptedException {
         final AllocatorStats before = allocator.stats().withoutCounters();
-        for (final long end = System.nanoTime() + patience.toNanos(); System.nanoTime() < end; ) {
-            Thread.sleep(5);
+        // Looks are counted and not the time: a busy machine delays what is looked for as well.
+        for (long looks = patience.dividedBy(PAUSE); looks > 0; looks--) {
+            Thread.sleep(PAUSE);
             if (!allocator.stats().withoutCounters().equals(before)) {
                 return true;
             }

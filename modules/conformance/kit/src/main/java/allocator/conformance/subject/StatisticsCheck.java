@@ -1,10 +1,46 @@
 package allocator.conformance.subject;
 
 import allocator.spi.AllocatorStats;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
 
-/** Checks that the counters of one snapshot are consistent with one another (S-02). */
+/** Compares counters: those of one snapshot with one another (S-02), and those of two snapshots. */
 public final class StatisticsCheck {
+    private static final Map<String, ToLongFunction<AllocatorStats>> FIELDS = new LinkedHashMap<>();
+
+    /** The fields that never fall. */
+    private static final List<String> RISING = List.of(
+            "peakBytesInUse",
+            "peakBytesHeld",
+            "maxAllocSize",
+            "numAllocs",
+            "numReserves",
+            "numFailedAllocs",
+            "numArenaShrinkages");
+
+    static {
+        FIELDS.put("limit", AllocatorStats::limit);
+        FIELDS.put("bytesInUse", AllocatorStats::bytesInUse);
+        FIELDS.put("requestedBytesInUse", AllocatorStats::requestedBytesInUse);
+        FIELDS.put("bytesHeld", AllocatorStats::bytesHeld);
+        FIELDS.put("freeBytes", AllocatorStats::freeBytes);
+        FIELDS.put("largestFreeChunk", AllocatorStats::largestFreeChunk);
+        FIELDS.put("peakBytesInUse", AllocatorStats::peakBytesInUse);
+        FIELDS.put("peakBytesHeld", AllocatorStats::peakBytesHeld);
+        FIELDS.put("maxAllocSize", AllocatorStats::maxAllocSize);
+        FIELDS.put("numAllocs", AllocatorStats::numAllocs);
+        FIELDS.put("numReserves", AllocatorStats::numReserves);
+        FIELDS.put("numFailedAllocs", AllocatorStats::numFailedAllocs);
+        FIELDS.put("numArenaExtensions", AllocatorStats::numArenaExtensions);
+        FIELDS.put("numArenaShrinkages", AllocatorStats::numArenaShrinkages);
+    }
+
     private StatisticsCheck() {}
 
     /** Returns a description of the first inconsistency, or empty. */
@@ -55,21 +91,36 @@ public final class StatisticsCheck {
                 .build();
     }
 
+    /** Returns the fields that differ, such as {@code numAllocs from 3 to 4}; empty if they are the same. */
+    public static String changes(AllocatorStats before, AllocatorStats now) {
+        return changes(before, now, FIELDS.keySet());
+    }
+
+    /** Returns the fields that differ among those of these names; empty if they are the same. */
+    public static String changes(AllocatorStats before, AllocatorStats now, Collection<String> names) {
+        return names.stream()
+                .filter(name -> value(name, now) != value(name, before))
+                .map(name -> values(name, before, now))
+                .collect(Collectors.joining(", "));
+    }
+
     /**
      * Returns a description of the first counter that fell between two snapshots although it never does, or empty:
      * peaks, and counts of calls (S-01, S-02).
      */
     public static Optional<String> fall(AllocatorStats before, AllocatorStats now) {
-        return fall("peakBytesInUse", before.peakBytesInUse(), now.peakBytesInUse())
-                .or(() -> fall("peakBytesHeld", before.peakBytesHeld(), now.peakBytesHeld()))
-                .or(() -> fall("maxAllocSize", before.maxAllocSize(), now.maxAllocSize()))
-                .or(() -> fall("numAllocs", before.numAllocs(), now.numAllocs()))
-                .or(() -> fall("numReserves", before.numReserves(), now.numReserves()))
-                .or(() -> fall("numFailedAllocs", before.numFailedAllocs(), now.numFailedAllocs()))
-                .or(() -> fall("numArenaShrinkages", before.numArenaShrinkages(), now.numArenaShrinkages()));
+        return RISING.stream()
+                .filter(name -> value(name, now) < value(name, before))
+                .map(name -> name + " fell from " + value(name, before) + " to " + value(name, now))
+                .findFirst();
     }
 
-    private static Optional<String> fall(String name, long before, long now) {
-        return now >= before ? Optional.empty() : Optional.of("%s fell from %d to %d".formatted(name, before, now));
+    private static long value(String name, AllocatorStats stats) {
+        return Objects.requireNonNull(FIELDS.get(name)).applyAsLong(stats);
+    }
+
+    /** Returns both values of a field, such as {@code numAllocs from 3 to 4}. */
+    public static String values(String name, AllocatorStats before, AllocatorStats now) {
+        return name + " from " + value(name, before) + " to " + value(name, now);
     }
 }

@@ -106,6 +106,15 @@ public final class Subject {
                 || (StatisticsCheck.isSameButForReturns(before, now) && isRestless());
     }
 
+    /**
+     * Fails if the statistics are not the {@linkplain #isSame same}.
+     *
+     * @param fault what changed them; the failure goes on with the fields that changed
+     */
+    public void requireSame(AllocatorStats before, AllocatorStats now, String fault) {
+        Expect.that(isSame(before, now), "%s: %s", fault, StatisticsCheck.changes(before, now));
+    }
+
     /** Returns whether so much went back, or more where free memory goes back by itself. */
     public boolean isReturned(long expected, long returned) {
         return returned == expected || (returned > expected && isRestless());

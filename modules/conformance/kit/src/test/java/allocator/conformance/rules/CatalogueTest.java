@@ -27,6 +27,13 @@ class CatalogueTest {
     }
 
     @Test
+    void everyRuleHasATitleOfOneLine() {
+        assertThat(Contract.rules())
+                .allSatisfy(rule -> assertThat(rule.title()).as(rule.id()).matches("[A-Z][^.*`\\n]{5,69}"));
+        assertThat(Contract.rules()).extracting(Contract.Rule::title).doesNotHaveDuplicates();
+    }
+
+    @Test
     void thePageIsGeneratedFromTheCode() throws IOException {
         final Path page = DOCS.resolve("conformance.md");
         final Path made = Path.of("target/conformance.md");

@@ -121,13 +121,20 @@ public record ConformanceReport(
      *
      * @param id such as {@code A-03}
      * @param chapter the title of its chapter
+     * @param title what it comes to, in one line
      * @param text the rule itself, in Markdown
      * @param status the worst status among its tests; skipped only if all of them were
      * @param reason why it was skipped or is untested; empty otherwise
      * @param tests the runs of its tests
      */
     public record RuleResult(
-            String id, String chapter, String text, Status status, String reason, List<TestResult> tests) {}
+            String id,
+            String chapter,
+            String title,
+            String text,
+            Status status,
+            String reason,
+            List<TestResult> tests) {}
 
     /**
      * The result of one run of a test.
@@ -250,6 +257,7 @@ public record ConformanceReport(
             return new RuleResult(
                     rule.id(),
                     chapter,
+                    rule.title(),
                     rule.text(),
                     untested == null ? Status.SKIPPED : Status.UNTESTED,
                     untested == null ? notRun : untested,
@@ -259,11 +267,11 @@ public record ConformanceReport(
         // are.
         for (final Status status : Arrays.asList(Status.FAILED, Status.ADVICE, Status.PASSED)) {
             if (tests.stream().anyMatch(test -> test.status() == status)) {
-                return new RuleResult(rule.id(), chapter, rule.text(), status, "", tests);
+                return new RuleResult(rule.id(), chapter, rule.title(), rule.text(), status, "", tests);
             }
         }
         final String reasons = String.join(
                 "; ", tests.stream().map(TestResult::summary).distinct().toList());
-        return new RuleResult(rule.id(), chapter, rule.text(), Status.SKIPPED, reasons, tests);
+        return new RuleResult(rule.id(), chapter, rule.title(), rule.text(), Status.SKIPPED, reasons, tests);
     }
 }

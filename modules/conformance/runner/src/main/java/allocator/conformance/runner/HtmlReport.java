@@ -130,7 +130,7 @@ final class HtmlReport {
             page.append("<div class=\"fault failed\"><h3><span class=\"id\">")
                     .append(rule.id())
                     .append("</span> ")
-                    .append(text(rule.text()))
+                    .append(text(rule.title()))
                     .append("</h3>");
             rule.tests().stream().filter(test -> test.status() == Status.FAILED).forEach(this::failure);
             page.append("</div>\n");
@@ -173,7 +173,7 @@ final class HtmlReport {
                         .append("\" href=\"#")
                         .append(rule.id())
                         .append("\" title=\"")
-                        .append(text(plain(rule.text())))
+                        .append(text(rule.title()))
                         .append("\">")
                         .append(rule.id())
                         .append("</a>");
@@ -238,10 +238,12 @@ final class HtmlReport {
                 .append("\"><summary><span><span class=\"id\">")
                 .append(rule.id())
                 .append("</span></span><span class=\"text\">")
-                .append(text(rule.text()))
+                .append(text(rule.title()))
                 .append("</span><span class=\"state\">")
                 .append(word(rule.status()))
-                .append("</span></summary><div class=\"runs\">");
+                .append("</span></summary><div class=\"runs\"><p class=\"reason\">")
+                .append(text(rule.text()))
+                .append("</p>");
         if (!rule.reason().isEmpty()) {
             page.append("<p class=\"reason\">")
                     .append(text(rule.status() == Status.UNTESTED ? "This rule " + rule.reason() : rule.reason()))
@@ -301,10 +303,6 @@ final class HtmlReport {
         return XmlReport.escaped(raw)
                 .replaceAll("`([^`]*)`", "<code>$1</code>")
                 .replaceAll("\\*([^*\\s][^*]*)\\*", "<em>$1</em>");
-    }
-
-    private static String plain(String markdown) {
-        return markdown.replace("`", "").replace("*", "");
     }
 
     private static String style() {

@@ -6,6 +6,7 @@ import allocator.conformance.runner.ConformanceReport.Subject;
 import allocator.conformance.runner.ConformanceReport.TestResult;
 import allocator.conformance.runner.process.ChildProcess;
 import allocator.conformance.subject.CleanupFindings.Finding;
+import allocator.conformance.subject.Watchdog;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
@@ -35,7 +36,7 @@ final class IsolatedRun {
     /** How long a process may take beyond the time limits of a test and its cleanup. */
     private static final Duration GRACE = Duration.ofSeconds(30);
 
-    private static final Duration LONGEST_PATIENCE = Duration.ofDays(30_000);
+    private static final Duration LONGEST_PATIENCE = Duration.ofDays(10_000);
 
     /** The test that this class does itself, as it takes a process without native access. */
     private static final String LOADING = "required_F01_loadingAndNamingCallNothingNative";
@@ -248,7 +249,7 @@ final class IsolatedRun {
     /** Returns how long a process may be silent: for a test and its cleanup. */
     private static Duration patience(Duration timeLimit) {
         return timeLimit.compareTo(LONGEST_PATIENCE) < 0
-                ? timeLimit.multipliedBy(2).plus(GRACE)
+                ? timeLimit.multipliedBy(2 * Watchdog.MOST_LIMITS).plus(GRACE)
                 : LONGEST_PATIENCE;
     }
 

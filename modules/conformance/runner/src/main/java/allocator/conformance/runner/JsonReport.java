@@ -66,6 +66,7 @@ final class JsonReport {
         open('{');
         field("rule", rule.id());
         field("chapter", rule.chapter());
+        field("title", rule.title());
         field("text", rule.text());
         field("status", name(rule.status()));
         field(

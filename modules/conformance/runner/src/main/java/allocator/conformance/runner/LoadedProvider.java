@@ -13,9 +13,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
@@ -50,11 +54,35 @@ record LoadedProvider(
      * @param problems receives a line for each provider that cannot be loaded; the others are not affected
      */
     static List<LoadedProvider> ofApplication(Consumer<String> problems) {
-        return from(
-                ServiceLoader.load(EpFactory.class),
-                Set.of(),
-                problems,
-                () -> list(ServiceLoader.load(DeviceProbeProvider.class)));
+        return of(loaders(), problems);
+    }
+
+    /** Returns the class loaders of the thread and of this class: a pool's thread may have not the application's. */
+    static Set<ClassLoader> loaders() {
+        final Set<ClassLoader> loaders = new LinkedHashSet<>();
+        loaders.add(Objects.requireNonNullElseGet(
+                Thread.currentThread().getContextClassLoader(), ClassLoader::getSystemClassLoader));
+        loaders.add(LoadedProvider.class.getClassLoader());
+        return loaders;
+    }
+
+    /** Returns the providers that any of the class loaders finds, each once. */
+    static List<LoadedProvider> of(Set<ClassLoader> loaders, Consumer<String> problems) {
+        final Map<List<String>, LoadedProvider> providers = new LinkedHashMap<>();
+        final Set<String> reported = new HashSet<>();
+        for (final ClassLoader loader : loaders) {
+            from(
+                            ServiceLoader.load(EpFactory.class, loader),
+                            Set.of(),
+                            problem -> {
+                                if (reported.add(problem)) {
+                                    problems.accept(problem);
+                                }
+                            },
+                            () -> list(ServiceLoader.load(DeviceProbeProvider.class, loader)))
+                    .forEach(one -> providers.putIfAbsent(List.of(one.name(), one.type()), one));
+        }
+        return List.copyOf(providers.values());
     }
 
     /**
@@ -83,7 +111,7 @@ record LoadedProvider(
      */
     static List<ServiceLoader.Provider<EpFactory>> ofType(String type, List<Path> directories) {
         return Stream.concat(
-                        Stream.of(ServiceLoader.load(EpFactory.class)),
+                        loaders().stream().map(loader -> ServiceLoader.load(EpFactory.class, loader)),
                         directories.stream()
                                 .map(directory -> ServiceLoader.load(layer(directory, _ -> {}), EpFactory.class)))
                 .flatMap(loader -> found(loader, _ -> {}).stream())
@@ -185,6 +213,9 @@ record LoadedProvider(
         try {
             final Map.Entry<String, EpFactory> named = Watchdog.call("name", NAME_LIMIT, () -> {
                 final EpFactory factory = provider.get();
+                if (factory.name() == null) {
+                    throw new IllegalStateException("name() returned null");
+                }
                 return Map.entry(factory.name(), factory);
             });
             close(named.getValue(), problems);

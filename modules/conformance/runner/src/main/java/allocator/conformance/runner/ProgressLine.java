@@ -66,7 +66,7 @@ final class ProgressLine {
         out.println();
         Contract.rules().stream()
                 .filter(rule -> rule.id().equals(id))
-                .forEach(rule -> out.println(id + " " + rule.text()));
+                .forEach(rule -> out.println(id + " " + rule.title()));
         out.println("  " + test.name());
         test.message().lines().forEach(text -> out.println("    " + text));
         out.println();

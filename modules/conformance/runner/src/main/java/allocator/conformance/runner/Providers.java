@@ -67,7 +67,7 @@ final class Providers {
         if (found.isEmpty()) {
             throw new IllegalArgumentException("no provider found "
                     + (choice.directories().isEmpty()
-                            ? "on the module path or the class path"
+                            ? "on the module path or the class path, by the class loaders " + LoadedProvider.loaders()
                             : "in " + choice.directories()));
         }
         final String wanted = choice.name();

@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.conformance.ConformanceSettings;
 import allocator.conformance.runner.simple.Fault;
+import java.io.PrintWriter;
 import java.io.StringReader;
+import java.io.StringWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import javax.xml.parsers.DocumentBuilderFactory;
@@ -30,13 +32,25 @@ class ConformanceReportTest {
                 "T-0?");
         assertThat(report.passed()).isFalse();
         ReportFiles.write(report, folder);
+        final String title = "Freed memory goes to no stream that has not waited";
         assertThat(folder.resolve(ReportFiles.HTML))
                 .content()
-                .contains("Breaks the contract", "T-03", "while work of the first stream may still use them")
+                .contains("Breaks the contract", "<span class=\"id\">T-03</span> " + title + "</h3>")
+                .contains("while work of the first stream may still use them")
                 .doesNotContain("<script", "http://", "https://");
         assertThat(folder.resolve(ReportFiles.JSON))
                 .content()
-                .contains("\"conforms\": false", "\"verdict\": \"breaks\"", "\"seed\": 1");
+                .contains(
+                        "\"conforms\": false",
+                        "\"verdict\": \"breaks\"",
+                        "\"seed\": 1",
+                        "\"title\": \"" + title + "\"");
+        final StringWriter progress = new StringWriter();
+        final ProgressLine line = new ProgressLine(new PrintWriter(progress));
+        report.tests().forEach(line::add);
+        assertThat(progress.toString())
+                .contains("T-03 " + title + System.lineSeparator())
+                .doesNotContain("MUST");
         final String xml = new XmlReport(report).toString();
         assertThat(DocumentBuilderFactory.newInstance()
                         .newDocumentBuilder()

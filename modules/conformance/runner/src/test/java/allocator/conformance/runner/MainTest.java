@@ -108,7 +108,8 @@ class MainTest {
 
         @Test
         void noProvider() {
-            assertThat(err()).contains("no provider found on the module path");
+            assertThat(err())
+                    .contains("no provider found on the module path or the class path, by the class loaders [");
         }
     }
 

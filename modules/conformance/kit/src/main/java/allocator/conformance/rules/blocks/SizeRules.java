@@ -8,6 +8,7 @@ import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Contents.Part;
 import allocator.conformance.subject.Expect;
 import allocator.conformance.subject.ProviderFixture;
+import allocator.conformance.subject.StatisticsCheck;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
@@ -23,6 +24,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongUnaryOperator;
 
@@ -143,16 +145,17 @@ public abstract class SizeRules extends Chapter {
         live.put(large.getAsLong(), byteSize);
         if (counts) {
             final AllocatorStats stats = allocator.stats();
-            Expect.that(
-                    stats.requestedBytesInUse() - before.requestedBytesInUse() == byteSize
-                            && stats.bytesInUse() - before.bytesInUse() >= byteSize
-                            && stats.bytesHeld() >= byteSize
-                            && (stats.maxAllocSize() == 0 || stats.maxAllocSize() >= byteSize),
-                    "%s(%d) went with statistics from %s to %s",
-                    name,
-                    byteSize,
-                    before,
-                    stats);
+            final Map<String, Boolean> isRight = new TreeMap<>(Map.of(
+                    "requestedBytesInUse",
+                    stats.requestedBytesInUse() - before.requestedBytesInUse() == byteSize,
+                    "bytesInUse",
+                    stats.bytesInUse() - before.bytesInUse() >= byteSize,
+                    "bytesHeld",
+                    stats.bytesHeld() >= byteSize,
+                    "maxAllocSize",
+                    stats.maxAllocSize() == 0 || stats.maxAllocSize() >= byteSize));
+            isRight.forEach((field, is) -> Expect.that(
+                    is, "%s(%d) was counted wrong: %s", name, byteSize, StatisticsCheck.values(field, before, stats)));
         }
         for (final long small : new long[] {1, 4096, MIB, 100, 5 * MIB}) {
             final OptionalLong address = tryAlloc(allocator::alloc, small);

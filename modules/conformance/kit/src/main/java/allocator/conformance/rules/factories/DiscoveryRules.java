@@ -171,16 +171,12 @@ public abstract class DiscoveryRules extends Chapter {
         for (final MemoryInfo info : others) {
             final Allocator other = subject.create(info, Map.of());
             final long address = other.alloc(1000);
-            final boolean isUntouched = !counts || subject.isSame(before, own.stats());
+            final AllocatorStats beside = counts ? own.stats() : before;
             other.free(address);
             subject.release(other);
-            Expect.that(
-                    isUntouched && (!counts || subject.isSame(before, own.stats())),
-                    "using %s changed the statistics of %s from %s to %s",
-                    info,
-                    subject.memory(),
-                    before,
-                    counts ? own.stats() : before);
+            final String fault = "using " + info + " changed the statistics of " + subject.memory();
+            subject.requireSame(before, beside, fault);
+            subject.requireSame(before, counts ? own.stats() : before, fault);
             own.free(own.alloc(1000));
             if (counts) {
                 break;

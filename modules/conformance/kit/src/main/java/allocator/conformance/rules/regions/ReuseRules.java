@@ -202,8 +202,9 @@ public abstract class ReuseRules extends Chapter {
             first = cycle == 0 ? now : first;
             Expect.that(
                     now.bytesInUse() == 0 && now.requestedBytesInUse() == 0,
-                    "everything is freed and shrunk; the statistics are %s",
-                    now);
+                    "everything is freed and shrunk; bytesInUse is %d and requestedBytesInUse %d",
+                    now.bytesInUse(),
+                    now.requestedBytesInUse());
             Expect.that(
                     (now.bytesHeld() <= first.bytesHeld() && now.numArenaExtensions() <= first.numArenaExtensions())
                             || (now.bytesHeld() <= first.bytesHeld() + MIB / 16 && now.numArenaExtensions() == 1)

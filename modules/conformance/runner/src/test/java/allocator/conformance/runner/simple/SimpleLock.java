@@ -6,7 +6,8 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /** The lock of an allocator, with the faults that a lock may have. */
 final class SimpleLock {
-    private static final long MOST_SPINNING_NANOS = 5_000_000_000L;
+    /** More than four time limits of 2 s, which a call has that works on a busy machine. */
+    private static final long MOST_SPINNING_NANOS = 12_000_000_000L;
 
     private final Fault fault;
     private final ReentrantLock lock = new ReentrantLock();
@@ -73,7 +74,7 @@ final class SimpleLock {
 
     /**
      * Spins for a lock whose holder sleeps: all carriers of virtual threads spin, and the holder does not wake. Gives
-     * up after the short time limit that hanging faults have, so that later tests of the process have carriers.
+     * up after the short time limits that hanging faults have, so that later tests of the process have carriers.
      */
     private void spinThenSleep() {
         final long start = System.nanoTime();
