@@ -12,6 +12,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The day's work in the environments that programs are given: an uber jar, started once for each. */
 class EnvironmentsTest {
@@ -140,23 +142,45 @@ class EnvironmentsTest {
         final String way = "container of 512 MiB on a host of 1.5 TiB";
         final Stream<DynamicTest> day = mounted(mounts, way);
         final List<String> many = shell(mounts);
-        many.addAll(Started.javaCommand(List.of(
-                "--enable-native-access=ALL-UNNAMED",
-                "-cp",
-                Shipped.path(Stream.concat(
-                                Stream.of(shipped.jar(
-                                        "many", Shipped.PROGRAMS.resolve("many"), Shipped.path(shipped.jars))),
-                                shipped.jars.stream())
-                        .toList()),
-                "com.example.many.Many",
-                "compact",
-                "50")));
+        many.addAll(many(50, "compact"));
         if (!Skips.isPossible(
                 Stream.concat(shell(mounts).stream(), Stream.of("true")).toList())) {
             return day;
         }
         return Stream.concat(
                 day, Cells.of("many", Started.run(many), List.of("50 sessions compact: are open at once")));
+    }
+
+    /** Returns the command that opens many small sessions. */
+    private List<String> many(int sessions, String policy, String... options) throws IOException {
+        final Path program = shipped.jar("many", Shipped.PROGRAMS.resolve("many"), Shipped.path(shipped.jars));
+        final List<String> all = new ArrayList<>(List.of(options));
+        all.addAll(List.of(
+                "--enable-native-access=ALL-UNNAMED",
+                "-cp",
+                Shipped.path(
+                        Stream.concat(Stream.of(program), shipped.jars.stream()).toList()),
+                "com.example.many.Many",
+                policy,
+                Integer.toString(sessions)));
+        return Started.javaCommand(all);
+    }
+
+    @TestFactory
+    Stream<DynamicTest> aThousandSessions() throws Exception {
+        return Cells.of(
+                "many",
+                Started.run(many(1000, "compact", "-Xmx512m")),
+                List.of("1000 sessions compact: are open at once"));
+    }
+
+    /** As some batch systems set it. */
+    @ParameterizedTest
+    @ValueSource(strings = {"best-fit", "compact"})
+    void aLimitOfAddresses(String policy) throws Exception {
+        final List<String> command = new ArrayList<>(List.of("sh", "-c", "ulimit -v 4194304 && exec \"$@\"", "sh"));
+        command.addAll(many(4, policy, "-Xmx64m"));
+        assertThat(Started.run(command).output()).contains("|4 sessions " + policy + ": are open at once|ok");
     }
 
     /** What cannot work says which option of Java makes it work. */
@@ -172,6 +196,17 @@ class EnvironmentsTest {
                 "-m",
                 "com.example.day/" + main,
                 "module path"));
+        final List<Path> runtime = new ArrayList<>(shipped.runtime());
+        runtime.add(shipped.day);
+        final Started directory = Started.java(List.of(
+                DENY,
+                "-p",
+                Shipped.path(runtime),
+                "-m",
+                "com.example.day/" + main,
+                "providersFrom",
+                "providers=" + shipped.folder("dropped", shipped.providers()),
+                "simulated=no"));
         final List<Path> bridge = new ArrayList<>(shipped.withBridge());
         bridge.add(
                 shipped.jar("bridge-denied", Shipped.PROGRAMS.resolve("bridge"), Shipped.path(shipped.withBridge())));
@@ -186,6 +221,8 @@ class EnvironmentsTest {
                 named("module path", modulePath, "java.allocator.cpu.reference", "cpu-reference best-fit"),
                 named("module path", modulePath, "java.allocator.cpu.reference", "cpu-reference compact"),
                 named("module path", modulePath, "java.allocator.cuda.driver", "cuda-arena without a GPU"),
+                named("providersFrom", directory, "java.allocator.runtime", "cpu-reference best-fit"),
+                named("providersFrom", directory, "java.allocator.runtime", "cuda-arena without a GPU"),
                 named("ONNX Runtime", onnxRuntime, "ALL-UNNAMED", "ONNX Runtime on cpu-reference"));
     }
 

@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * Adapts a host-accessible resource to an {@link Arena} of the JDK, and so to a
  * {@link java.lang.foreign.SegmentAllocator}: the counterpart of the CUDA proposal's {@code pmr_adaptor}.
  *
- * <p>Closing the arena invalidates its segments and deallocates their memory. The bytes of a new segment are not
- * initialized. Live segments never overlap.
+ * <p>Closing the arena invalidates its segments and deallocates their memory. The bytes of a new segment are 0, as with
+ * the JDK's own arenas. Live segments never overlap.
  *
  * <p>{@link allocator.resource.budget.BudgetResource#arena} makes one with a limit.
  */
@@ -72,17 +72,22 @@ public final class ResourceArena implements Arena {
     }
 
     /**
-     * Allocates a segment.
+     * Allocates a segment, and sets its bytes to 0.
      *
-     * @param byteSize size in bytes
+     * @param byteSize size in bytes, may be 0
      * @param byteAlignment alignment in bytes, a power of two
      * @return a segment of exactly {@code byteSize} bytes that is valid until this arena is closed
+     * @throws IllegalArgumentException if the size is negative, or the alignment is no power of two
      * @throws allocator.spi.AllocatorException as {@link MemoryResource#allocate(long, long)}
      * @throws IllegalStateException if this arena is closed
      * @throws WrongThreadException if this arena is confined to another thread
      */
     @Override
     public MemorySegment allocate(long byteSize, long byteAlignment) {
+        if (byteSize < 0 || Long.bitCount(byteAlignment) != 1 || byteAlignment < 0) {
+            throw new IllegalArgumentException("cannot allocate " + byteSize + " bytes with alignment " + byteAlignment
+                    + ": the size is at least 0, and the alignment a power of two");
+        }
         StackReserve.touch();
         final Block block = new Block(byteSize, byteAlignment);
         final long address = resource.allocate(byteSize, byteAlignment);
@@ -94,7 +99,7 @@ public final class ResourceArena implements Arena {
         try {
             final MemorySegment segment = NativeMemory.segment(address, byteSize, lifetime, null);
             isOwned = true;
-            return segment;
+            return segment.fill((byte) 0);
         } finally {
             if (!isOwned) {
                 giveUp(block);

@@ -1,7 +1,12 @@
 package allocator.provider.support;
 
+import java.util.List;
+import java.util.stream.Collectors;
+
 /** Says what to do where the JVM denies a module native access. */
 public final class NativeAccess {
+    private static final String ALL_UNNAMED = "ALL-UNNAMED";
+
     private NativeAccess() {}
 
     /**
@@ -18,9 +23,34 @@ public final class NativeAccess {
             return NativeAccess.<RuntimeException>unchecked(failure);
         }
         return new IllegalStateException(
-                what + " needs native access: start java with --enable-native-access="
-                        + (module.isNamed() ? module.getName() : "ALL-UNNAMED"),
-                failure);
+                what + " needs native access: start java with " + flag(List.of(nameOf(module))), failure);
+    }
+
+    /**
+     * Returns the flag of the JVM that gives modules native access. It does not reach the modules of a directory of
+     * providers: the runtime gives them the access that it has itself, so it is named in their place.
+     *
+     * @param modules the names of the modules, {@code ALL-UNNAMED} for the class path
+     * @return the flag
+     */
+    public static String flag(List<String> modules) {
+        return modules.stream()
+                .map(name -> ALL_UNNAMED.equals(name)
+                                || ModuleLayer.boot().findModule(name).isPresent()
+                        ? name
+                        : "java.allocator.runtime")
+                .distinct()
+                .collect(Collectors.joining(",", "--enable-native-access=", ""));
+    }
+
+    /**
+     * Returns how the flag names a module.
+     *
+     * @param module the module
+     * @return its name, {@code ALL-UNNAMED} if it has none
+     */
+    public static String nameOf(Module module) {
+        return module.isNamed() ? module.getName() : ALL_UNNAMED;
     }
 
     @SuppressWarnings("unchecked")

@@ -1,6 +1,8 @@
 package allocator.runtime.discovery;
 
 import allocator.provider.support.Failures;
+import allocator.provider.support.NativeAccess;
+import java.util.List;
 import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -64,8 +66,8 @@ public final class Causes {
         final String text = oneLine(Failures.describe(thrown));
         final Matcher access = NATIVE_ACCESS.matcher(text);
         return access.find()
-                ? text + "; start java with --enable-native-access="
-                        + Objects.requireNonNullElse(access.group(1), "ALL-UNNAMED")
+                ? text + "; start java with "
+                        + NativeAccess.flag(List.of(Objects.requireNonNullElse(access.group(1), "ALL-UNNAMED")))
                 : text;
     }
 

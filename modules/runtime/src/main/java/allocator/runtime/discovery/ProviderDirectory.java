@@ -1,5 +1,6 @@
 package allocator.runtime.discovery;
 
+import allocator.provider.support.NativeAccess;
 import allocator.spi.EpFactory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -179,8 +180,8 @@ final class ProviderDirectory {
         } else {
             ProviderSearch.LOGGER.log(
                     System.Logger.Level.DEBUG,
-                    "providers of " + directory + " have no native access: start Java with --enable-native-access="
-                            + (own.isNamed() ? own.getName() : "ALL-UNNAMED") + " to let the runtime grant it");
+                    "providers of " + directory + " have no native access: start Java with "
+                            + NativeAccess.flag(List.of(NativeAccess.nameOf(own))) + " to let the runtime grant it");
         }
     }
 

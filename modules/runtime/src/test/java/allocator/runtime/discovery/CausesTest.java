@@ -9,7 +9,8 @@ class CausesTest {
     @ParameterizedTest
     @CsvSource({
         "Illegal native access from an unnamed module (file:/x.jar), ALL-UNNAMED",
-        "Illegal native access from module com.example.gpu (file:/x.jar), com.example.gpu"
+        "Illegal native access from module java.base (file:/x.jar), java.base",
+        "Illegal native access from module com.example.dropped (file:/x.jar), java.allocator.runtime"
     })
     void deniedNativeAccessNamesTheFlagThatGrantsIt(String message, String module) {
         assertThat(Causes.describe(new ExceptionInInitializerError(new IllegalCallerException(message))))

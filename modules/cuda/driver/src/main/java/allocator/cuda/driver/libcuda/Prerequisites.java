@@ -2,6 +2,7 @@ package allocator.cuda.driver.libcuda;
 
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
+import allocator.provider.support.NativeAccess;
 import allocator.provider.support.platform.OperatingSystem;
 import allocator.provider.support.platform.Platform;
 import allocator.provider.support.platform.Processor;
@@ -12,9 +13,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
 import jcuda.JCudaVersion;
 import jcuda.LibUtils;
 import jcuda.LibUtilsCuda;
@@ -50,9 +51,13 @@ public final class Prerequisites {
                     "Linux on x86-64, the only platform for which module jcuda has natives",
                     "Use cpu-reference for memory of the host, or java.allocator.cuda.simulated in tests");
         }
-        final String disabled = modulesWithoutNativeAccess();
+        final List<String> disabled = Stream.of(CUresult.class, Prerequisites.class)
+                .map(Class::getModule)
+                .filter(module -> !module.isNativeAccessEnabled())
+                .map(NativeAccess::nameOf)
+                .toList();
         if (!disabled.isEmpty()) {
-            return "native access is not enabled: start java with --enable-native-access=" + disabled;
+            return "native access is not enabled: start java with " + NativeAccess.flag(disabled);
         }
         final SymbolLookup library;
         try {
@@ -94,19 +99,6 @@ public final class Prerequisites {
      */
     public static int driverVersion() {
         return driverVersion(library());
-    }
-
-    /** The flag names modules; for code on the class path that is {@code ALL-UNNAMED}. */
-    private static String modulesWithoutNativeAccess() {
-        final List<String> names = new ArrayList<>();
-        for (Class<?> type : List.of(CUresult.class, Prerequisites.class)) {
-            final Module module = type.getModule();
-            final String name = module.isNamed() ? module.getName() : "ALL-UNNAMED";
-            if (!module.isNativeAccessEnabled() && !names.contains(name)) {
-                names.add(name);
-            }
-        }
-        return String.join(",", names);
     }
 
     @SuppressWarnings("restricted") // opening the driver is this module's purpose
