@@ -147,6 +147,7 @@ final class PlanCommand extends ResultCommand {
             return new PlanResult(
                     input.name(),
                     input.instance().size(),
+                    input.reserves(),
                     groups,
                     input.livePeak(),
                     plan,

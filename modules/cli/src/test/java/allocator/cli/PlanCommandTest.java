@@ -119,7 +119,7 @@ class PlanCommandTest {
                     .out();
             assertThat(json.replaceAll("\"seconds\" : [0-9.E-]+", "\"seconds\" : 0"))
                     .isEqualToIgnoringWhitespace("""
-                            {"trace": "in.csv", "blocks": 3, "streams": 1, "height": 700, "lower_bound": 700,
+                            {"trace": "in.csv", "blocks": 3, "reserves": 0, "streams": 1, "height": 700, "lower_bound": 700,
                              "gap": 0.0, "optimal": true, "capacity": 1024, "fits": true, "shortfall": 0,
                              "steps": 0, "seconds": 0}""");
         }
@@ -151,6 +151,28 @@ class PlanCommandTest {
                     1,1,4,300,256,256
                     2,3,4,200,256,0
                     """);
+        }
+
+        /** As recorded of a session with weights: an arena that follows the plan serves reserves elsewhere. */
+        @Test
+        void reservesAreNoBlocksOfThePlan() throws IOException {
+            final Path plan = folder.resolve("plan.csv");
+            final String trace = file("""
+                    op,id,bytes,stream
+                    r,0,1024,0
+                    a,1,3000,0
+                    r,2,512,0
+                    a,3,2000,0
+                    f,1,3000,0
+                    f,3,2000,0
+                    f,0,1024,0
+                    f,2,512,0
+                    """);
+            final Outcome planned = Outcome.of("plan", trace, "-o", plan.toString());
+            assertThat(planned.out()).startsWith("in.csv, 2 blocks").containsPattern("reserves +2 ");
+            final Outcome replayed = Outcome.of(
+                    "replay", trace, "--provider", "cpu-reference", "--once", "--option", "arena.plan=" + plan);
+            assertThat(replayed.out()).containsPattern("PlannedAllocs +2").containsPattern("PlanMismatches +0");
         }
 
         @Test

@@ -12,6 +12,7 @@ import java.util.Locale;
  *
  * @param name the name of the file or trace
  * @param blocks the number of blocks
+ * @param reserves the number of reserves, which are no blocks of a plan
  * @param streams the number of streams, which share no memory
  * @param livePeak the most bytes that live at once, of all streams together
  * @param plan the offsets of all blocks
@@ -22,6 +23,7 @@ import java.util.Locale;
 public record PlanResult(
         String name,
         int blocks,
+        int reserves,
         int streams,
         long livePeak,
         Plan plan,
@@ -98,6 +100,9 @@ public record PlanResult(
         if (capacity > 0) {
             table.row("capacity", Sizes.human(capacity), Sizes.exact(capacity), isSolved() ? "fits" : "does not fit");
         }
+        if (reserves > 0) {
+            table.row("reserves", "", Sizes.exact(reserves), "left out: an arena serves them elsewhere");
+        }
         table.row("time", Sizes.time(seconds * 1e9), "", Sizes.exact(plan.steps()) + " steps");
         table.lines().forEach(terminal.out()::println);
     }
@@ -112,6 +117,7 @@ public record PlanResult(
             json.writeStartObject();
             json.writeStringField("trace", name);
             json.writeNumberField("blocks", blocks);
+            json.writeNumberField("reserves", reserves);
             json.writeNumberField("streams", streams);
             json.writeNumberField("height", plan.height());
             json.writeNumberField("lower_bound", plan.lowerBound());
