@@ -259,19 +259,11 @@ final class ExportedAllocator {
     }
 
     private OutOfMemoryException overBudget(long byteSize, SessionBudget exhausted) {
+        final String name = exhausted == budget ? "the budget of " + session : "the budget that all sessions share";
+        final long limit = exhausted.limit();
         return new OutOfMemoryException(
-                exhausted == budget
-                        ? "the budget of " + session + " is used up"
-                        : "the budget that all sessions share is used up",
-                new Shortage(
-                        target.info(),
-                        byteSize,
-                        byteSize,
-                        exhausted.limit(),
-                        exhausted.used(),
-                        OutOfMemoryException.UNKNOWN,
-                        OutOfMemoryException.UNKNOWN,
-                        OutOfMemoryException.UNKNOWN));
+                name + (limit >= 0 && byteSize > limit ? " is smaller than the request" : " is used up"),
+                Shortage.ofBudget(target.info(), byteSize, name, limit, exhausted.used()));
     }
 
     private long lend(long byteSize) {

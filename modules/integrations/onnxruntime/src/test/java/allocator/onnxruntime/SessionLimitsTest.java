@@ -57,6 +57,20 @@ class SessionLimitsTest {
         }
 
         @Test
+        void aRequestLargerThanTheBudgetIsNamedSo() throws OrtException {
+            try (OnnxRuntimeAllocators memory = Sessions.install(heap);
+                    AllocatorSession session = Sessions.open(memory, SessionSettings.DEFAULT.withName("tiny"))) {
+                session.setBudget(1);
+                final OrtException failure = assertThrows(OrtException.class, () -> Models.run(session::run, 4, 128, 1));
+                final OutOfMemoryException cause = assertInstanceOf(OutOfMemoryException.class, failure.getCause());
+                final String message = String.valueOf(cause.getMessage());
+                assertTrue(message.startsWith("the budget of tiny is smaller than the request ["), message);
+                assertTrue(message.contains(": charged ") && message.endsWith(" of 1 bytes]"), message);
+                assertEquals("the budget of tiny", cause.shortage().limitedBy());
+            }
+        }
+
+        @Test
         void aClosedInputIsRejected() throws OrtException {
             final OnnxTensor closed = OnnxTensor.createTensor(environment, new long[1][8]);
             closed.close();

@@ -116,6 +116,8 @@ public record Snapshot(
      * @param held the bytes taken from the device
      * @param largestFree the largest free chunk that the requester could use
      * @param deviceFree the bytes free on the device
+     * @param limitedBy the budget that rejected the request, such as {@code the budget of two}: {@code limit} is its
+     *     limit then, and {@code inUse} what is charged to it; empty if no budget did
      * @param stack frames of the program, from the one that called the runtime outwards
      */
     public record Failure(
@@ -130,6 +132,7 @@ public record Snapshot(
             long held,
             long largestFree,
             long deviceFree,
+            String limitedBy,
             List<String> stack) {
         /** Stands for a figure that is not known. */
         public static final long UNKNOWN = -2;
