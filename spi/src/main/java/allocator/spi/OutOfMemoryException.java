@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The message is the reason, followed by the {@link Shortage} in brackets: {@code reason [Cpu (cpu:0): cannot
  * allocate 24.0 MiB (25,165,824 bytes): limit 64.0 MiB (67,108,864 bytes), in use with rounding 50.6 MiB (53,012,480
- * bytes), ...]}. Numbers that are not known are left out. Where a budget rejected the request, the brackets have what is
- * charged to it in place of the allocator's figures: {@code charged 34.3 MiB (36,000,000 bytes) of 40.0 MiB (41,943,040
- * bytes)}.
+ * bytes), ...]}. Numbers that are not known are left out. Where a budget rejected the request, the brackets have what
+ * is charged to it in place of the allocator's figures: {@code charged 34.3 MiB (36,000,000 bytes) of 40.0 MiB
+ * (41,943,040 bytes)}.
  */
 public final class OutOfMemoryException extends AllocatorException {
     private static final long serialVersionUID = 1L;

@@ -107,8 +107,7 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
         } else {
             addAllocator(facts, failure, sums, isListed);
         }
-        return new Diagnosis(
-                cause, headline(cause, failure, sums), facts, advice(cause, failure, allocator, sums));
+        return new Diagnosis(cause, headline(cause, failure, sums), facts, advice(cause, failure, allocator, sums));
     }
 
     private static void addAllocator(List<Fact> facts, Failure failure, Breakdown sums, boolean isListed) {
@@ -164,8 +163,7 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
         final String request = failure.owner() + " asked for " + ByteText.of(failure.requested()) + " of "
                 + failure.memory().name() + " (" + failure.memory().location() + ")";
         final boolean isBudget = !failure.limitedBy().isEmpty();
-        final String limit =
-                (isBudget ? failure.limitedBy() + ", " : "the limit of ") + ByteText.of(failure.limit());
+        final String limit = (isBudget ? failure.limitedBy() + ", " : "the limit of ") + ByteText.of(failure.limit());
         return request + ": "
                 + switch (cause) {
                     case TOO_LARGE -> "more than " + limit;

@@ -78,9 +78,7 @@ class DiagnosisTest {
         assertThat(alone.advice()).containsExactly("Raise the budget of two above the request, or split the request.");
         assertThat(full.cause()).isEqualTo(Cause.LIVE);
         assertThat(full.headline()).endsWith(": charges take 7.00 MiB of the budget of two, 8.00 MiB");
-        assertThat(full.advice())
-                .last()
-                .isEqualTo("Raise the budget of two if the device has room.");
+        assertThat(full.advice()).last().isEqualTo("Raise the budget of two if the device has room.");
         assertThat(full.facts())
                 .containsExactly(
                         new Fact("requested", 5 << 20, ""),

@@ -65,7 +65,7 @@ public record Snapshot(
      * An event that preceded the snapshot.
      *
      * @param kind what happened
-     * @param microsAgo how long before the snapshot, in microseconds, approximately
+     * @param microsAgo how long before the snapshot, in microseconds; an allocation or a free may be younger
      * @param owner who made the request; empty for growth and shrink
      * @param memory the name of the memory
      * @param device the number of its device among those of its kind
