@@ -56,7 +56,18 @@ public final class OutOfMemoryException extends AllocatorException {
             String limitedBy)
             implements Serializable {
 
-        /** As above, of a request that no budget rejected. */
+        /**
+         * Makes the shortage of a request that no budget rejected; the figures are those of the record.
+         *
+         * @param memory the memory that ran out
+         * @param requested the requested size
+         * @param rounded the size that would have been allocated
+         * @param limit the limit of {@code held}
+         * @param inUse the bytes of live blocks
+         * @param held the bytes taken from the device
+         * @param largestFree the largest free chunk that the requester could use
+         * @param deviceFree the bytes free on the device
+         */
         public Shortage(
                 MemoryInfo memory,
                 long requested,

@@ -58,7 +58,7 @@ class RecentEventsTest {
                 .allSatisfy(event -> assertThat(event.nanosAgo()).isNotNegative());
     }
 
-    /** The clock is not asked at each allocation and free: a failure has its own time all the same. */
+    /** The clock is not asked at each allocation and free: a failure has its own time. */
     @Test
     void aFailureHasItsOwnTimeAfterAPause() throws InterruptedException {
         AllocatorEvents.remember(8);
