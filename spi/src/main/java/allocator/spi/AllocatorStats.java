@@ -37,8 +37,9 @@ import java.util.regex.Pattern;
  * @param maxAllocSize the size of the largest block so far, reserves and padding included; key {@code MaxAllocSize}
  * @param numAllocs successful allocations so far, reserves included; key {@code NumAllocs}
  * @param numReserves successful reserves so far; key {@code NumReserves}
- * @param numFailedAllocs allocations and reserves that failed with {@link OutOfMemoryException}; key
- *     {@code NumFailedAllocs}
+ * @param numFailedAllocs calls of this allocator, allocations and reserves, that failed with
+ *     {@link OutOfMemoryException}, each once: a request that its caller tries again counts again, and one that a
+ *     budget in front of this allocator rejects does not count; key {@code NumFailedAllocs}
  * @param numArenaExtensions device allocations that the arena holds now: extensions minus regions returned, as ONNX
  *     Runtime counts. An allocator that counts them is an arena by the contract; key {@code NumArenaExtensions}
  * @param numArenaShrinkages regions returned to the device so far, reserves excluded; key {@code NumArenaShrinkages}

@@ -11,7 +11,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The message is the reason, followed by the {@link Shortage} in brackets: {@code reason [Cpu (cpu:0): cannot
  * allocate 24.0 MiB (25,165,824 bytes): limit 64.0 MiB (67,108,864 bytes), in use with rounding 50.6 MiB (53,012,480
- * bytes), ...]}. Numbers that are not known are left out.
+ * bytes), ...]}. Numbers that are not known are left out. Where a budget rejected the request, the brackets have what
+ * is charged to it in place of the allocator's figures: {@code charged 34.3 MiB (36,000,000 bytes) of 40.0 MiB
+ * (41,943,040 bytes)}.
  */
 public final class OutOfMemoryException extends AllocatorException {
     private static final long serialVersionUID = 1L;
@@ -38,6 +40,9 @@ public final class OutOfMemoryException extends AllocatorException {
      * @param held the bytes taken from the device
      * @param largestFree the largest free chunk that the requester could use
      * @param deviceFree the bytes free on the device in {@code memory}, or fewer if it grants no single block as large
+     * @param limitedBy the budget that rejected the request, such as {@code the budget of two}: {@code limit} is its
+     *     limit then, {@code inUse} what is charged to it, and what the allocator holds is not known; empty if no
+     *     budget did
      */
     public record Shortage(
             MemoryInfo memory,
@@ -47,8 +52,47 @@ public final class OutOfMemoryException extends AllocatorException {
             long inUse,
             long held,
             long largestFree,
-            long deviceFree)
+            long deviceFree,
+            String limitedBy)
             implements Serializable {
+
+        /**
+         * Makes the shortage of a request that no budget rejected; the figures are those of the record.
+         *
+         * @param memory the memory that ran out
+         * @param requested the requested size
+         * @param rounded the size that would have been allocated
+         * @param limit the limit of {@code held}
+         * @param inUse the bytes of live blocks
+         * @param held the bytes taken from the device
+         * @param largestFree the largest free chunk that the requester could use
+         * @param deviceFree the bytes free on the device
+         */
+        public Shortage(
+                MemoryInfo memory,
+                long requested,
+                long rounded,
+                long limit,
+                long inUse,
+                long held,
+                long largestFree,
+                long deviceFree) {
+            this(memory, requested, rounded, limit, inUse, held, largestFree, deviceFree, "");
+        }
+
+        /**
+         * Returns the shortage of a budget.
+         *
+         * @param memory the memory that was requested
+         * @param requested the requested size
+         * @param budget the budget that rejected the request, such as {@code the budget of two}
+         * @param limit its limit; {@link AllocatorStats#UNLIMITED} if it has none
+         * @param charged what is charged to it
+         * @return the shortage
+         */
+        public static Shortage ofBudget(MemoryInfo memory, long requested, String budget, long limit, long charged) {
+            return new Shortage(memory, requested, requested, limit, charged, UNKNOWN, UNKNOWN, UNKNOWN, budget);
+        }
 
         /**
          * Returns the shortage of a device to which no limit applies, and of which only the request and what is free
@@ -75,6 +119,11 @@ public final class OutOfMemoryException extends AllocatorException {
             text.append(memory).append(": cannot allocate ").append(ByteSizes.describe(requested));
             if (rounded != requested && rounded != UNKNOWN) {
                 text.append(", rounded to ").append(ByteSizes.describe(rounded));
+            }
+            if (!limitedBy.isEmpty()) {
+                append(text, ": ", "charged", inUse);
+                append(text, " ", "of", limit);
+                return text.toString();
             }
             String separator = ": ";
             separator = append(text, separator, "limit", limit);

@@ -131,6 +131,13 @@ class ValuesTest {
     }
 
     @Test
+    void exhaustionOfABudgetReportsWhatIsChargedToIt() {
+        assertThat(new OutOfMemoryException("No", Shortage.ofBudget(DEVICE, 100, "the budget of two", 4096, 3840)))
+                .hasMessage("No [Cuda (gpu:0): cannot allocate 100 bytes: charged 3.8 KiB (3,840 bytes) of 4.0 KiB"
+                        + " (4,096 bytes)]");
+    }
+
+    @Test
     void exhaustionLeavesOutWhatIsNotKnown() {
         assertThat(new OutOfMemoryException(
                         "No chunk", new Shortage(DEVICE, 100, UNKNOWN, 4096, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN)))

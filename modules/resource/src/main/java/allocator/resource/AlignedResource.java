@@ -97,7 +97,8 @@ public final class AlignedResource extends ResourceDecorator {
                         of.inUse(),
                         of.held(),
                         of.largestFree(),
-                        of.deviceFree()),
+                        of.deviceFree(),
+                        of.limitedBy()),
                 e.dump(),
                 e);
     }

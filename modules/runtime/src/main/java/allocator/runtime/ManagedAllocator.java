@@ -543,7 +543,7 @@ public final class ManagedAllocator implements Allocator {
         return lease.count() > 0 && !lease.isReleased() && !reference.instance().isIdle();
     }
 
-    /** Describes the live blocks for a message; empty if there are none. */
+    /** Describes the live blocks for a message, behind the name of the owner; empty if there are none. */
     Optional<String> describeLiveBlocks() {
         final long live = lease.count();
         if (live <= 0 || !hasLiveBlocks()) {
@@ -555,7 +555,7 @@ public final class ManagedAllocator implements Allocator {
         } catch (Throwable e) {
             Log.debug("no statistics of " + this + ": " + Causes.describe(e));
         }
-        return Optional.of(owner + " has " + live + " live blocks in " + info + bytes);
+        return Optional.of("has " + live + (live == 1 ? " live block in " : " live blocks in ") + info + bytes);
     }
 
     @Override

@@ -669,7 +669,7 @@ public final class Session implements AutoCloseable {
         final List<String> parts = new ArrayList<>();
         synchronized (lock) {
             if (activeRuns > 0) {
-                parts.add(activeRuns + " runs in progress");
+                parts.add(activeRuns + (activeRuns == 1 ? " run in progress" : " runs in progress"));
             }
             parts.addFirst(name + (isClosed ? " is closed" : " is open"));
         }

@@ -389,7 +389,7 @@ final class SharedAllocators {
             allocator.lease().resumeAllocations();
         }
         final List<String> users = new ArrayList<>();
-        allocator.describeLiveBlocks().ifPresent(users::add);
+        allocator.describeLiveBlocks().ifPresent(blocks -> users.add(AllocatorReport.ENVIRONMENT + " " + blocks));
         if (allocator.reference().users() > 1) {
             users.add("sessions use it");
         }
@@ -424,6 +424,7 @@ final class SharedAllocators {
         return unreleased().stream()
                 .filter(which)
                 .flatMap(allocator -> allocator.describeLiveBlocks().stream())
+                .map(blocks -> AllocatorReport.ENVIRONMENT + " " + blocks)
                 .toList();
     }
 

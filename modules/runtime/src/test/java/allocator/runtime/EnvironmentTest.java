@@ -148,7 +148,7 @@ class EnvironmentTest {
                     .isInstanceOfSatisfying(
                             StillInUseException.class,
                             e -> assertThat(e.users())
-                                    .containsExactly("bert is closed, bert has 1 live blocks in Cuda (gpu:0)"
+                                    .containsExactly("bert is closed, has 1 live block in Cuda (gpu:0)"
                                             + " (12345 bytes in use in its allocator)"));
             session.allocator().free(block);
             environment.close();
@@ -206,7 +206,7 @@ class EnvironmentTest {
             final long block = shared.alloc(5);
             assertThatThrownBy(environment::close)
                     .isInstanceOf(StillInUseException.class)
-                    .hasMessageContaining("environment has 1 live blocks in Cuda (gpu:0) (5 bytes in use");
+                    .hasMessageContaining("environment has 1 live block in Cuda (gpu:0) (5 bytes in use");
             assertThatThrownBy(() -> environment.unregister("Cuda")).isInstanceOf(StillInUseException.class);
             shared.free(shared.alloc(6));
             shared.free(block);

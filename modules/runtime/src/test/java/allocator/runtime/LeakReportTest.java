@@ -207,7 +207,7 @@ class LeakReportTest {
 
         assertThatExceptionOfType(StillInUseException.class)
                 .isThrownBy(environment::close)
-                .withMessageContaining("environment has 1 live blocks");
+                .withMessageContaining("environment has 1 live block");
 
         assertThat(only(folder))
                 .contains("\"closed\":\"environment that cannot be closed\",\"blocks\":2,\"recorded\":2,")

@@ -177,7 +177,7 @@ class OrtDefectsTest {
         session.close();
         assertThatThrownBy(() -> environment.unregister("Cuda"))
                 .isInstanceOf(StillInUseException.class)
-                .hasMessageContaining("1 live blocks in Cuda (gpu:0)");
+                .hasMessageContaining("1 live block in Cuda (gpu:0)");
         allocator.free(tensor);
         environment.unregister("Cuda");
         assertThatThrownBy(() -> allocator.free(tensor)).isInstanceOf(AllocatorClosedException.class);

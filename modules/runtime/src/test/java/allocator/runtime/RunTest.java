@@ -367,7 +367,7 @@ class RunTest {
                 assertThatThrownBy(() -> run.allocator().alloc(8)).isInstanceOf(AllocatorClosedException.class);
                 assertThatThrownBy(environment::close)
                         .isInstanceOf(StillInUseException.class)
-                        .hasMessageContaining("s is closed, 1 runs in progress, s has 1 live blocks in Cuda (gpu:0)");
+                        .hasMessageContaining("s is closed, 1 run in progress, has 1 live block in Cuda (gpu:0)");
                 run.allocator().free(block);
                 assertThat(gpu.streams().getFirst().isClosed()).isFalse();
                 assertThat(gpu.references()).isGreaterThan(2);

@@ -112,7 +112,7 @@ class SharedAllocatorsTest {
             assertThat(old.stats().bytesInUse()).isEqualTo(10);
             assertThatThrownBy(environment::close)
                     .isInstanceOf(StillInUseException.class)
-                    .hasMessageContaining("1 live blocks in Cuda (gpu:0)");
+                    .hasMessageContaining("1 live block in Cuda (gpu:0)");
             old.free(block);
             assertThat(oldTarget.isClosed()).isTrue();
         }
@@ -258,7 +258,7 @@ class SharedAllocatorsTest {
             final long block = managed.alloc(8);
             assertThatThrownBy(() -> environment.unregisterAllocator(GPU))
                     .isInstanceOf(StillInUseException.class)
-                    .hasMessageContaining("1 live blocks");
+                    .hasMessageContaining("1 live block");
             assertThatThrownBy(() -> environment.registerAllocator(new FakeAllocator(own.info())))
                     .isInstanceOf(StillInUseException.class);
             managed.free(managed.alloc(8));

@@ -97,7 +97,20 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
                 "requested",
                 failure.requested(),
                 failure.rounded() > failure.requested() ? "rounded to " + ByteText.exact(failure.rounded()) : ""));
-        facts.add(new Fact("limit", Math.max(-1, failure.limit()), failure.limit() < 0 ? "none" : "arena.max_mem"));
+        final boolean isBudget = !failure.limitedBy().isEmpty();
+        facts.add(new Fact(
+                "limit",
+                Math.max(-1, failure.limit()),
+                failure.limit() < 0 ? "none" : isBudget ? failure.limitedBy() : "arena.max_mem"));
+        if (isBudget) {
+            facts.add(new Fact("charged", failure.inUse(), "of " + failure.limitedBy()));
+        } else {
+            addAllocator(facts, failure, sums, isListed);
+        }
+        return new Diagnosis(cause, headline(cause, failure, sums), facts, advice(cause, failure, allocator, sums));
+    }
+
+    private static void addAllocator(List<Fact> facts, Failure failure, Breakdown sums, boolean isListed) {
         facts.add(new Fact("held", failure.held(), "taken from the device"));
         facts.add(new Fact(
                 "live",
@@ -124,11 +137,6 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
         if (failure.deviceFree() >= 0) {
             facts.add(new Fact("free on the device", failure.deviceFree(), ""));
         }
-        return new Diagnosis(
-                cause,
-                headline(cause, failure, sums),
-                facts,
-                advice(cause, Math.max(failure.rounded(), failure.requested()), allocator, sums));
     }
 
     private static Cause cause(Failure failure, Breakdown sums, boolean isListed) {
@@ -154,12 +162,14 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
     private static String headline(Cause cause, Failure failure, Breakdown sums) {
         final String request = failure.owner() + " asked for " + ByteText.of(failure.requested()) + " of "
                 + failure.memory().name() + " (" + failure.memory().location() + ")";
+        final boolean isBudget = !failure.limitedBy().isEmpty();
+        final String limit = (isBudget ? failure.limitedBy() + ", " : "the limit of ") + ByteText.of(failure.limit());
         return request + ": "
                 + switch (cause) {
-                    case TOO_LARGE -> "more than the limit of " + ByteText.of(failure.limit());
+                    case TOO_LARGE -> "more than " + limit;
                     case LIVE ->
-                        "live blocks take " + ByteText.of(failure.inUse()) + " of the limit of "
-                                + ByteText.of(failure.limit());
+                        (isBudget ? "charges take " : "live blocks take ") + ByteText.of(failure.inUse()) + " of "
+                                + limit;
                     case WAITING ->
                         ByteText.of(sums.bytes(State.WAITING)) + " are freed, but streams may still use them";
                     case FRAGMENTED ->
@@ -176,23 +186,25 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
     }
 
     private static List<String> advice(
-            Cause cause, long requested, Optional<AllocatorState> allocator, Breakdown sums) {
+            Cause cause, Failure failure, Optional<AllocatorState> allocator, Breakdown sums) {
+        final boolean isBudget = !failure.limitedBy().isEmpty();
+        final String limit = isBudget ? failure.limitedBy() : "arena.max_mem";
         final List<String> advice = new ArrayList<>();
         final boolean isCompact = allocator
                 .filter(one -> "compact".equals(one.options().get("arena.policy")))
                 .isPresent();
         switch (cause) {
-            case TOO_LARGE -> advice.add("Raise arena.max_mem above the request, or split the request.");
+            case TOO_LARGE -> advice.add("Raise " + limit + " above the request, or split the request.");
             case LIVE -> {
                 advice.add("Free blocks sooner: the tables below show who has most.");
-                advice.add("Raise arena.max_mem if the device has room.");
+                advice.add("Raise " + limit + " if the device has room.");
             }
             case WAITING -> {
                 advice.add("Let the requesting stream wait for an event of the stream that freed the memory.");
                 advice.add("End the run, or synchronize the stream, before the request.");
             }
             case FRAGMENTED -> {
-                if (!isCompact && sums.bytesInLargeSpans() >= requested) {
+                if (!isCompact && sums.bytesInLargeSpans() >= Math.max(failure.rounded(), failure.requested())) {
                     advice.add("arena.policy=compact may help with pieces of this size: it maps those of their pages "
                             + "together that share no extent with a live block.");
                 }
@@ -205,7 +217,7 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
             case UNKNOWN -> advice.add("Use a provider whose allocators list their chunks.");
         }
         final long padding = sums.bytes(State.LIVE) - sums.requestedBytes();
-        if (cause != Cause.TOO_LARGE && padding > 0 && padding >= sums.bytes(State.LIVE) / 10) {
+        if (!isBudget && cause != Cause.TOO_LARGE && padding > 0 && padding >= sums.bytes(State.LIVE) / 10) {
             advice.add(ByteText.of(padding) + " of the live bytes are padding: "
                     + (padding / sums.liveBlocks() < SMALL_PADDING
                             ? "small blocks are rounded up, so allocate several in one."

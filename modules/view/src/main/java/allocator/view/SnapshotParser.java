@@ -159,6 +159,7 @@ final class SnapshotParser {
                 tokens.figure(values, "held"),
                 tokens.figure(values, "largest_free"),
                 tokens.figure(values, "device_free"),
+                values.text("limited_by"),
                 stack);
     }
 

@@ -9,6 +9,7 @@ import allocator.spi.AllocatorSnapshot.Region;
 import allocator.spi.AllocatorSnapshot.State;
 import allocator.view.Breakdown.Group;
 import allocator.view.Diagnosis.Cause;
+import allocator.view.Diagnosis.Fact;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -60,6 +61,29 @@ class DiagnosisTest {
     void theDeviceMayHaveNoMore() {
         assertThat(cause(Snapshots.failure(500, -1, 900, 1000, 0), Snapshots.region(0x1000, 0, State.LIVE, 1000)))
                 .isEqualTo(Cause.DEVICE);
+    }
+
+    /** The arena has the blocks of all, with padding, and had no part in the failure. */
+    @Test
+    void aBudgetIsNamedInPlaceOfTheArenasLimit() {
+        final AllocatorSnapshot memory = new AllocatorSnapshot(
+                List.of(Snapshots.region(0x1000, 0, State.LIVE, 46L << 20, State.FREE, 2L << 20)), List.of());
+        final Diagnosis alone = Diagnosis.of(
+                        Snapshots.of(Snapshots.failureOfBudget(15 << 20, 8 << 20, 0), memory, Map.of()))
+                .orElseThrow();
+        final Diagnosis full = Diagnosis.of(
+                        Snapshots.of(Snapshots.failureOfBudget(5 << 20, 8 << 20, 7 << 20), memory, Map.of()))
+                .orElseThrow();
+        assertThat(alone.headline()).endsWith(": more than the budget of two, 8.00 MiB");
+        assertThat(alone.advice()).containsExactly("Raise the budget of two above the request, or split the request.");
+        assertThat(full.cause()).isEqualTo(Cause.LIVE);
+        assertThat(full.headline()).endsWith(": charges take 7.00 MiB of the budget of two, 8.00 MiB");
+        assertThat(full.advice()).last().isEqualTo("Raise the budget of two if the device has room.");
+        assertThat(full.facts())
+                .containsExactly(
+                        new Fact("requested", 5 << 20, ""),
+                        new Fact("limit", 8 << 20, "the budget of two"),
+                        new Fact("charged", 7 << 20, "of the budget of two"));
     }
 
     @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import allocator.runtime.snapshot.Snapshot;
+import allocator.runtime.snapshot.Snapshot.Failure;
 import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorSnapshot.Chunk;
@@ -65,6 +66,19 @@ class SnapshotFileTest {
         assertThat(report.leaks()).isNotNull();
         assertThat(SnapshotFile.read(Snapshots.write(report, folder.resolve("leaks.json"))))
                 .isEqualTo(report);
+    }
+
+    @Test
+    void theBudgetThatRejectedARequestIsReadBackAndMayBeAbsent() throws IOException {
+        final Snapshot snapshot =
+                Snapshots.of(Snapshots.failureOfBudget(4096, 1000, 500), AllocatorSnapshot.EMPTY, Map.of());
+        final Path file = Snapshots.write(snapshot, folder.resolve("budget.json"));
+        assertThat(SnapshotFile.read(file)).isEqualTo(snapshot);
+        final String field = "\"limited_by\":\"the budget of two\",";
+        final String text = Files.readString(file);
+        assertThat(text).contains(field);
+        final Path before = Files.writeString(folder.resolve("before"), text.replace(field, ""));
+        assertThat(SnapshotFile.read(before).failure()).isNotNull().returns("", Failure::limitedBy);
     }
 
     /** A snapshot of before the bytes of a block were recorded. */

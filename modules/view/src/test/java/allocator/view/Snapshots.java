@@ -121,6 +121,15 @@ final class Snapshots {
     }
 
     static Failure failure(long requested, long limit, long inUse, long held, long largestFree) {
+        return failure(requested, limit, inUse, held, largestFree, "");
+    }
+
+    static Failure failureOfBudget(long requested, long limit, long charged) {
+        return failure(requested, limit, charged, Failure.UNKNOWN, Failure.UNKNOWN, "the budget of two");
+    }
+
+    private static Failure failure(
+            long requested, long limit, long inUse, long held, long largestFree, String limitedBy) {
         return new Failure(
                 "Available memory of 0",
                 HOSTILE,
@@ -133,6 +142,7 @@ final class Snapshots {
                 held,
                 largestFree,
                 Failure.UNKNOWN,
+                limitedBy,
                 List.of("com.example.Model.load(Model.java:42)"));
     }
 

@@ -91,7 +91,8 @@ public final class SnapshotText {
         final TextTable table = new TextTable("  ", "rlrll").row("before", "event", "bytes", "memory", "owner");
         for (final Event event : history.subList(Math.max(0, history.size() - MOST_EVENTS), history.size())) {
             table.row(
-                    Sizes.time(1_000.0 * event.microsAgo()),
+                    (event.kind() == Event.Kind.ALLOCATION || event.kind() == Event.Kind.FREE ? "about " : "")
+                            + Sizes.time(1_000.0 * event.microsAgo()),
                     event.kind().name().toLowerCase(Locale.ROOT),
                     event.byteSize() == 0 ? "-" : Sizes.human(event.byteSize()),
                     event.memory(),

@@ -92,6 +92,7 @@ class LimitsTest {
                     .contains("server: 768 of 1024 bytes charged")
                     .contains("ROOT/scan: 256", "ROOT/scan/join: 512");
             assertThat(failure)
+                    .hasMessageContaining(": charged 768 bytes of 1.0 KiB (1,024 bytes)]")
                     .hasMessageEndingWith("; held, the most first: ROOT/scan/join 512 bytes, ROOT/scan 256 bytes");
             final OutOfMemoryException below =
                     catchThrowableOfType(OutOfMemoryException.class, () -> join.buffer(1024));

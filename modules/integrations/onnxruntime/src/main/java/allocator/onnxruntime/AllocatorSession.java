@@ -101,10 +101,15 @@ public final class AllocatorSession implements AutoCloseable {
         try {
             return run.run();
         } catch (OrtException e) {
-            throw memory.failures().explain(e);
+            throw explain(e);
         } finally {
             end();
         }
+    }
+
+    /** Sets the failed allocation behind ONNX Runtime's exception as its cause, if there is one. */
+    OrtException explain(OrtException e) {
+        return memory.failures().explain(e);
     }
 
     /** Begins a run. */
@@ -215,6 +220,7 @@ public final class AllocatorSession implements AutoCloseable {
             memory.closeStreams();
         } finally {
             session.close();
+            memory.failures().setClosed();
             AllocatorEvents.sessionClosed(name(), this::liveBlocks); // without what ONNX Runtime has just freed
             memory.reportHeld();
         }

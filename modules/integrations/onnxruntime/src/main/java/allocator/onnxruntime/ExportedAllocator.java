@@ -23,8 +23,10 @@ import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,7 +42,9 @@ import org.jspecify.annotations.Nullable;
 // One class, since the parts of an allocation and a free are one step.
 final class ExportedAllocator {
     /** Ends the message of every failed allocation; ONNX Runtime repeats it in the message of its exception. */
-    static final String FAILED = "cannot allocate; the cause of this exception has the numbers";
+    static final String FAILED =
+            "cannot allocate; the cause of this exception has the numbers; if it has none, OnnxRuntimeAllocators"
+                    + ".explained(e) sets it";
 
     private static final long NO_STREAM = 0;
 
@@ -66,6 +70,9 @@ final class ExportedAllocator {
     private final FailureLog failures;
     private final MemoryDump dump;
     private final long struct;
+
+    /** Lists the exports that share the budget above. */
+    private volatile Supplier<List<ExportedAllocator>> siblings = List::of;
 
     private volatile boolean isRegistered;
 
@@ -101,11 +108,13 @@ final class ExportedAllocator {
         session = failures.session();
         dump = new MemoryDump(failures, target, budget, blocks);
         // Last, as it publishes this object to native code and to a table that holds it until it is closed.
-        struct = ExportedStruct.create(
-                this,
-                OnnxRuntimeLibrary.api().version().api(),
-                "the allocator of " + session + " " + FAILED,
-                streams != null);
+        struct =
+                ExportedStruct.create(this, OnnxRuntimeLibrary.api().version().api(), failed(session), streams != null);
+    }
+
+    /** Returns the message of a failed allocation of a session. */
+    static String failed(String session) {
+        return "the allocator of " + session + " " + FAILED;
     }
 
     /** Returns the address of the {@code OrtAllocator}. */
@@ -134,6 +143,11 @@ final class ExportedAllocator {
     /** Returns the failed allocations. */
     FailureLog failures() {
         return failures;
+    }
+
+    /** Sets what lists the exports that share the budget above, for the dump of a failure. */
+    void setSiblings(Supplier<List<ExportedAllocator>> all) {
+        siblings = all;
     }
 
     /** Sets whether new sessions of the environment get this allocator. */
@@ -259,19 +273,13 @@ final class ExportedAllocator {
     }
 
     private OutOfMemoryException overBudget(long byteSize, SessionBudget exhausted) {
+        final String name = exhausted == budget ? "the budget of " + session : "the budget that all sessions share";
+        final long limit = exhausted.limit();
         return new OutOfMemoryException(
-                exhausted == budget
-                        ? "the budget of " + session + " is used up"
-                        : "the budget that all sessions share is used up",
-                new Shortage(
-                        target.info(),
-                        byteSize,
-                        byteSize,
-                        exhausted.limit(),
-                        exhausted.used(),
-                        OutOfMemoryException.UNKNOWN,
-                        OutOfMemoryException.UNKNOWN,
-                        OutOfMemoryException.UNKNOWN));
+                name + (limit >= 0 && byteSize > limit ? " is smaller than the request" : " is used up"),
+                Shortage.ofBudget(target.info(), byteSize, name, limit, exhausted.used()),
+                exhausted == budget ? "" : name + MemoryDump.shares(siblings.get()),
+                null);
     }
 
     private long lend(long byteSize) {

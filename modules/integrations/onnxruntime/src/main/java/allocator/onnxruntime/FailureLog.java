@@ -24,6 +24,8 @@ final class FailureLog {
 
     private final @Nullable FailureSnapshots snapshots;
 
+    private volatile boolean isClosed;
+
     private final RecentFailures<AllocationFailure> failures = new RecentFailures<>(AllocationFailure::threadId);
 
     /**
@@ -49,6 +51,15 @@ final class FailureLog {
 
     String model() {
         return model;
+    }
+
+    /** Sets that the session is closed. */
+    void setClosed() {
+        isClosed = true;
+    }
+
+    boolean isClosed() {
+        return isClosed;
     }
 
     /**

@@ -10,8 +10,11 @@ import allocator.runtime.snapshot.Snapshot.Leaks;
 import allocator.runtime.snapshot.Snapshot.SessionState;
 import java.lang.System.Logger.Level;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -29,17 +32,16 @@ final class HeldBlocks {
 
     private static final System.Logger LOG = System.getLogger(ExportedAllocator.class.getName());
 
-    /** The packages between a call of the program and a block: ONNX Runtime's Java binding, and this module. */
-    private static final List<String> BETWEEN = List.of(
-            "ai.onnxruntime.",
-            BlockSites.class.getPackageName() + ".",
-            HeldBlocks.class.getPackageName() + ".",
-            HeldBlocks.class.getPackageName() + ".support.");
-
     private final LeakReports reports;
+    private final int interval;
 
-    HeldBlocks(LeakReports reports) {
+    /**
+     * @param reports the reports that are asked for
+     * @param interval 1 to record where each block is allocated, more for one in so many, 0 for none
+     */
+    HeldBlocks(LeakReports reports, int interval) {
         this.reports = reports;
+        this.interval = interval;
     }
 
     /** Returns the owner of an export's blocks, as snapshots name it. */
@@ -47,20 +49,10 @@ final class HeldBlocks {
         return export.session().equals(OnnxRuntimeAllocators.ENVIRONMENT) ? ENVIRONMENT : export.session();
     }
 
-    /** Returns a record for the blocks of one export; {@code null} if nothing is to be reported. */
+    /** Returns a record for the blocks of one export; {@code null} if nothing is to be recorded. */
     @Nullable
     BlockSites sites() {
-        return reports.interval() == 0
-                ? null
-                : new BlockSites(
-                        reports.interval(),
-                        stack -> stack.dropWhile(frame -> isBetween(frame.getClassName())),
-                        NO_CALLER);
-    }
-
-    private static boolean isBetween(String className) {
-        final String itsPackage = className.substring(0, className.lastIndexOf('.') + 1);
-        return BETWEEN.contains(itsPackage);
+        return interval == 0 ? null : new BlockSites(interval, NO_CALLER);
     }
 
     /**
@@ -114,7 +106,17 @@ final class HeldBlocks {
 
     /** Describes an installation after a request has failed. */
     static Snapshot snapshotAfter(Failure failure, Collection<InstalledMemory> memories) {
-        return snapshot(ENVIRONMENT, failure, null, memories, List.of());
+        final Map<FailureLog, Long> liveBlocks = new LinkedHashMap<>();
+        memories.stream()
+                .flatMap(memory -> memory.exports().stream())
+                .forEach(export -> liveBlocks.merge(export.failures(), (long) export.liveBlocks(), Long::sum));
+        final List<SessionState> sessions = new ArrayList<>();
+        liveBlocks.forEach((log, live) -> {
+            if (!log.session().equals(OnnxRuntimeAllocators.ENVIRONMENT) && (live > 0 || !log.isClosed())) {
+                sessions.addFirst(new SessionState(log.session(), log.isClosed(), live));
+            }
+        });
+        return snapshot(ENVIRONMENT, failure, null, memories, sessions);
     }
 
     private static Snapshot snapshot(

@@ -149,10 +149,12 @@ public final class InstalledMemory {
             exports.removeIf(ExportedAllocator::isClosed);
             exports.add(export);
         }
+        export.setSiblings(this::exports);
         return export;
     }
 
-    private List<ExportedAllocator> exports() {
+    /** Returns the exports of the allocator, the oldest first. */
+    List<ExportedAllocator> exports() {
         synchronized (exports) {
             return List.copyOf(exports);
         }
@@ -168,5 +170,10 @@ public final class InstalledMemory {
 
     SessionBudget budget() {
         return budget;
+    }
+
+    @Override
+    public String toString() {
+        return info() + ": " + bytesInUse() + " bytes in use by all sessions";
     }
 }

@@ -6,8 +6,10 @@ import allocator.provider.support.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.OutOfMemoryException;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.Collectors;
 
 /** One memory of a session as text, for the report of a failed allocation; counts these failures. */
 final class MemoryDump {
@@ -59,6 +61,10 @@ final class MemoryDump {
         text.append(", memory ").append(memory());
         text.append("\nin use ").append(size(budget.used())).append(", peak ").append(size(budget.peak()));
         text.append(", session budget ").append(limit(budget.limit()));
+        final SessionBudget shared = budget.parent();
+        if (shared != null && shared.limit() >= 0) {
+            text.append(", budget of all sessions ").append(limit(shared.limit()));
+        }
         text.append("; allocator limit ").append(limit);
         text.append("\nlive blocks ").append(blocks.count()).append(", largest sizes:");
         blocks.countBySize().descendingMap().entrySet().stream()
@@ -72,6 +78,15 @@ final class MemoryDump {
             text.append('\n').append(exhausted.dump());
         }
         return text.toString();
+    }
+
+    /** Returns what sessions have in use of the budget that they share, in requested bytes. */
+    static String shares(List<ExportedAllocator> sessions) {
+        return sessions.stream()
+                .filter(session -> session.budget().used() > 0)
+                .map(session -> "\n  " + session.session() + ": "
+                        + size(session.budget().used()))
+                .collect(Collectors.joining());
     }
 
     private String memory() {

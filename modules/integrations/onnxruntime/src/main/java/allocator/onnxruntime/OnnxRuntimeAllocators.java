@@ -1,5 +1,7 @@
 package allocator.onnxruntime;
 
+import static allocator.runtime.SessionOptions.CALL_SITES;
+
 import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
@@ -337,13 +339,26 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     }
 
     /**
-     * Explains an exception of a session that was not opened here but uses the environment's allocators.
+     * Explains an exception of a session that was not opened here but uses the environment's allocators, or of a run of
+     * {@link AllocatorSession#session()} itself.
      *
      * @param failure the exception that ONNX Runtime threw
      * @return the same exception; if an allocation failed, its exception is now the cause
      */
     public OrtException explained(OrtException failure) {
-        return shared.failures().explain(failure);
+        final String message = String.valueOf(failure.getMessage());
+        final List<AllocatorSession> open;
+        synchronized (this) {
+            open = List.copyOf(sessions);
+        }
+        for (final AllocatorSession session : open) {
+            if (message.contains(ExportedAllocator.failed(session.name()))) {
+                session.explain(failure);
+            }
+        }
+        return message.contains(ExportedAllocator.failed(ENVIRONMENT))
+                ? shared.failures().explain(failure)
+                : failure;
     }
 
     /**
@@ -594,10 +609,10 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         }
 
         /**
-         * Sets an option: for all memories {@link #LEAKS}, {@link #LEAKS_REPORT}, and of those of an environment of the
-         * runtime {@link EnvironmentBuilder#SNAPSHOT_ON_FAILURE}, {@link EnvironmentBuilder#HISTORY} and
-         * {@link EnvironmentBuilder#JMX}, which mean the same here; otherwise one of the provider's allocator of CPU
-         * memory.
+         * Sets an option: for all memories {@link #LEAKS}, {@link #LEAKS_REPORT}, and of those of an environment and a
+         * session of the runtime {@link EnvironmentBuilder#SNAPSHOT_ON_FAILURE}, {@link EnvironmentBuilder#HISTORY},
+         * {@link EnvironmentBuilder#JMX} and {@link allocator.runtime.SessionOptions#CALL_SITES}, which mean the same
+         * here; otherwise one of the provider's allocator of CPU memory.
          *
          * @param key the key, such as {@code arena.max_mem}
          * @param value its value
@@ -608,6 +623,9 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         public Builder option(String key, String value) {
             if (LeakReports.isOption(key)) {
                 LeakReports.requireValid(key, value, ORIGIN);
+                own.put(key, value);
+            } else if (key.equals(CALL_SITES.name())) {
+                final int ignored = CALL_SITES.parse(value, ORIGIN);
                 own.put(key, value);
             } else if (Inspection.isOption(key)) {
                 Inspection.requireValid(key, value, ORIGIN);
@@ -670,7 +688,10 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                         "GPU memory for sessions of ONNX Runtime",
                         "Leave gpu(...) out: ONNX Runtime's own allocators serve the GPU then");
             }
-            final HeldBlocks held = new HeldBlocks(LeakReports.of(own, ORIGIN));
+            final LeakReports reports = LeakReports.of(own, ORIGIN);
+            final String callSites = own.get(CALL_SITES.name());
+            final HeldBlocks held = new HeldBlocks(
+                    reports, callSites == null ? reports.interval() : CALL_SITES.parse(callSites, ORIGIN));
             final NativeEnvironment registry = NativeEnvironment.get();
             final List<InstalledMemory> memories = new ArrayList<>();
             try {

@@ -48,6 +48,11 @@ public final class SessionMemory {
         return exported.liveBlocks();
     }
 
+    @Override
+    public String toString() {
+        return info() + ": " + exported.budget().used() + " bytes in use by " + exported.session();
+    }
+
     ExportedAllocator exported() {
         return exported;
     }

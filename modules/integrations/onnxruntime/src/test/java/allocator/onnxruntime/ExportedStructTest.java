@@ -232,7 +232,9 @@ class ExportedStructTest {
                 frees += name.endsWith(".Free") && event.getLong("address") == block ? 1 : 0;
                 if (name.endsWith(".Failure")) {
                     failures++;
-                    assertTrue(event.getString("reason").contains("used up"), event::toString);
+                    assertTrue(
+                            event.getString("reason").contains("the budget of the test is smaller than the request"),
+                            event::toString);
                     assertTrue(event.getString("detail").contains("session the test, model no model"), event::toString);
                 }
             }

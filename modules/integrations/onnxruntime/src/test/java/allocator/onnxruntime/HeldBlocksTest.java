@@ -257,7 +257,7 @@ class HeldBlocksTest {
 
     @Test
     void withoutTheOptionNothingIsRecordedOrReported() throws OrtException {
-        assertNull(new HeldBlocks(LeakReports.of(Map.of(), "test")).sites());
+        assertNull(new HeldBlocks(LeakReports.of(Map.of(), "test"), 0).sites());
         final OrtSession.Result result;
         try (OnnxRuntimeAllocators memory = builder().install()) {
             try (AllocatorSession session = load(memory)) {

@@ -5,9 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ai.onnxruntime.OnnxTensor;
 import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
+import allocator.onnxruntime.program.Leaking;
 import allocator.runtime.EnvironmentBuilder;
 import allocator.runtime.inspection.RecentEvents;
 import allocator.spi.InvalidOptionException;
@@ -16,6 +18,7 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.Stream;
 import javax.management.JMException;
@@ -60,6 +63,27 @@ class InspectionTest {
             assertFalse(written.isEmpty());
             final String json = Files.readString(written.getFirst());
             assertTrue(json.contains("\"failure\"") && json.contains("cpu-reference"), json);
+        }
+    }
+
+    @Test
+    void aSnapshotOfAFailureHasTheSessionsTheLineOfTheProgramAndTheBlocksOfEach() throws OrtException, IOException {
+        try (OnnxRuntimeAllocators memory = builder()
+                        .option(EnvironmentBuilder.SNAPSHOT_ON_FAILURE, folder.toString())
+                        .option("memory.call_sites", "1")
+                        .install();
+                AllocatorSession session = Leaking.load(memory, Models.TINY_BERT, "tiny")) {
+            session.setBudget(1);
+            final Map<String, OnnxTensor> inputs = Models.inputs(1, 8, 1);
+            assertThrows(OrtException.class, () -> Leaking.predict(session, inputs));
+            inputs.values().forEach(OnnxTensor::close);
+        }
+        try (Stream<Path> files = Files.list(folder)) {
+            final String json = Files.readString(files.findFirst().orElseThrow());
+            assertTrue(json.contains("\"sessions\":[{\"name\":\"tiny\",\"closed\":false,\"live_blocks\":"), json);
+            assertTrue(json.contains("\"limited_by\":\"the budget of tiny\""), json);
+            assertTrue(json.contains("\"stack\":[\"allocator.onnxruntime.program.Leaking.predict("), json);
+            assertTrue(json.contains("\"tiny\",\"allocator.onnxruntime.program.Leaking.load("), json);
         }
     }
 

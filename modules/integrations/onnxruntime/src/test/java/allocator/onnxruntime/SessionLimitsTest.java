@@ -57,6 +57,21 @@ class SessionLimitsTest {
         }
 
         @Test
+        void aRequestLargerThanTheBudgetIsNamedSo() throws OrtException {
+            try (OnnxRuntimeAllocators memory = Sessions.install(heap);
+                    AllocatorSession session = Sessions.open(memory, SessionSettings.DEFAULT.withName("tiny"))) {
+                session.setBudget(1);
+                final OrtException failure =
+                        assertThrows(OrtException.class, () -> Models.run(session::run, 4, 128, 1));
+                final OutOfMemoryException cause = assertInstanceOf(OutOfMemoryException.class, failure.getCause());
+                final String message = String.valueOf(cause.getMessage());
+                assertTrue(message.startsWith("the budget of tiny is smaller than the request ["), message);
+                assertTrue(message.contains(": charged ") && message.endsWith(" of 1 bytes]"), message);
+                assertEquals("the budget of tiny", cause.shortage().limitedBy());
+            }
+        }
+
+        @Test
         void aClosedInputIsRejected() throws OrtException {
             final OnnxTensor closed = OnnxTensor.createTensor(environment, new long[1][8]);
             closed.close();
@@ -171,6 +186,43 @@ class SessionLimitsTest {
 
     @Nested
     class Failures {
+        @Test
+        void ofARunOfOnnxRuntimesSessionAreExplainedOnRequest() throws OrtException {
+            try (OnnxRuntimeAllocators memory = Sessions.install(heap);
+                    AllocatorSession other = Sessions.open(memory, SessionSettings.DEFAULT.withName("other"));
+                    AllocatorSession session = Sessions.open(memory, SessionSettings.DEFAULT.withName("tiny"))) {
+                session.setBudget(1);
+                final OrtException thrown =
+                        assertThrows(OrtException.class, () -> Models.run(session.session()::run, 1, 8, 1));
+                assertNull(thrown.getCause());
+                assertTrue(
+                        String.valueOf(thrown.getMessage())
+                                .contains("if it has none, OnnxRuntimeAllocators.explained(e) sets it"),
+                        thrown::toString);
+                assertSame(thrown, memory.explained(thrown));
+                final OutOfMemoryException cause = assertInstanceOf(OutOfMemoryException.class, thrown.getCause());
+                assertEquals("the budget of tiny", cause.shortage().limitedBy());
+                assertTrue(other.takeFailure().isEmpty());
+            }
+        }
+
+        @Test
+        void nameTheSharedBudgetAndTheSharesOfTheSessions() throws OrtException {
+            try (OnnxRuntimeAllocators memory = Sessions.install(heap);
+                    AllocatorSession one = Sessions.open(memory, SessionSettings.DEFAULT.withName("one"));
+                    AllocatorSession two = Sessions.open(memory, SessionSettings.DEFAULT.withName("two"))) {
+                memory.setBudget(memory.bytesInUse());
+                assertThrows(OrtException.class, () -> Models.run(two::run, 1, 8, 1));
+                final String dump = two.lastFailure().orElseThrow().dump();
+                assertTrue(dump.contains("session budget none, budget of all sessions "), dump);
+                assertTrue(dump.contains("\nthe budget that all sessions share\n  one: "), dump);
+                assertTrue(dump.contains("\n  two: "), dump);
+                assertEquals(
+                        heap.info() + ": " + one.stats().bytesInUse() + " bytes in use by one",
+                        one.memories().getFirst().toString());
+            }
+        }
+
         @Test
         void nameSessionModelAndLiveBlocks() throws OrtException {
             try (OnnxRuntimeAllocators memory = Sessions.install(heap)) {

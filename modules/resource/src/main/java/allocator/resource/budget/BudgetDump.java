@@ -56,15 +56,12 @@ public final class BudgetDump {
     /** Returns the exception for a rejected request, with the dump and a report. */
     static OutOfMemoryException exception(
             Budget charged, Status rejection, MemoryInfo memory, long byteSize, String report) {
-        final Shortage shortage = new Shortage(
+        final Shortage shortage = Shortage.ofBudget(
                 memory,
                 byteSize,
-                byteSize,
+                "the budget " + rejection.name(),
                 rejection.limit() == Budget.UNLIMITED ? AllocatorStats.UNLIMITED : rejection.limit(),
-                rejection.charge(),
-                rejection.charge(),
-                rejection.available(),
-                OutOfMemoryException.UNKNOWN);
+                rejection.charge());
         return new OutOfMemoryException(
                 "The budget " + rejection.name() + " cannot grant " + byteSize + " bytes",
                 shortage,

@@ -50,7 +50,8 @@ class BudgetResourceTest {
                     assertThat(e.shortage().requested()).isEqualTo(1);
                     assertThat(e.shortage().limit()).isEqualTo(100);
                     assertThat(e.shortage().inUse()).isEqualTo(100);
-                    assertThat(e.shortage().largestFree()).isZero();
+                    assertThat(e.shortage().limitedBy()).isEqualTo("the budget all");
+                    assertThat(e.shortage().held()).isEqualTo(OutOfMemoryException.UNKNOWN);
                 })
                 .hasMessageContaining("The budget all cannot grant 1 bytes");
         resource.deallocate(address, 60);

@@ -7,8 +7,6 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.function.UnaryOperator;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,7 +17,6 @@ public final class BlockSites {
     private static final StackWalker STACK = StackWalker.getInstance();
 
     private final int interval;
-    private final UnaryOperator<Stream<StackFrame>> program;
     private final String noCaller;
     private final Map<Long, Block> live = new ConcurrentHashMap<>();
 
@@ -30,12 +27,10 @@ public final class BlockSites {
      * Records no block yet.
      *
      * @param interval 1 to record every block, more to record one in so many
-     * @param program leaves out the frames that are not the program's, of a stack from the innermost outwards
      * @param noCaller stands for the call site of a block where no frame is left
      */
-    public BlockSites(int interval, UnaryOperator<Stream<StackFrame>> program, String noCaller) {
+    public BlockSites(int interval, String noCaller) {
         this.interval = interval;
-        this.program = program;
         this.noCaller = noCaller;
     }
 
@@ -68,7 +63,7 @@ public final class BlockSites {
     }
 
     private String caller() {
-        return STACK.walk(frames -> program.apply(frames)
+        return STACK.walk(frames -> Frames.ofProgram(frames, StackFrame::getClassName)
                 .findFirst()
                 .map(frame -> Frames.text(frame.toStackTraceElement()))
                 .orElse(noCaller));

@@ -9,7 +9,6 @@ import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
-import java.lang.StackWalker.StackFrame;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -36,7 +35,7 @@ public final class CallSites implements InvocationHandler {
 
     private CallSites(Allocator target, int interval) {
         this.target = target;
-        sites = new BlockSites(interval, stack -> Frames.ofProgram(stack, StackFrame::getClassName), "unknown");
+        sites = new BlockSites(interval, "unknown");
     }
 
     /**

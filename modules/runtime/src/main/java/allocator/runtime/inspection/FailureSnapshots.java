@@ -99,6 +99,7 @@ public final class FailureSnapshots {
                 known(shortage.held()),
                 known(shortage.largestFree()),
                 known(shortage.deviceFree()),
+                shortage.limitedBy(),
                 stack(failure));
     }
 

@@ -65,7 +65,7 @@ public record Snapshot(
      * An event that preceded the snapshot.
      *
      * @param kind what happened
-     * @param microsAgo how long before the snapshot, in microseconds, approximately
+     * @param microsAgo how long before the snapshot, in microseconds; an allocation or a free may be younger
      * @param owner who made the request; empty for growth and shrink
      * @param memory the name of the memory
      * @param device the number of its device among those of its kind
@@ -116,6 +116,8 @@ public record Snapshot(
      * @param held the bytes taken from the device
      * @param largestFree the largest free chunk that the requester could use
      * @param deviceFree the bytes free on the device
+     * @param limitedBy the budget that rejected the request, such as {@code the budget of two}: {@code limit} is its
+     *     limit then, and {@code inUse} what is charged to it; empty if no budget did
      * @param stack frames of the program, from the one that called the runtime outwards
      */
     public record Failure(
@@ -130,6 +132,7 @@ public record Snapshot(
             long held,
             long largestFree,
             long deviceFree,
+            String limitedBy,
             List<String> stack) {
         /** Stands for a figure that is not known. */
         public static final long UNKNOWN = -2;

@@ -121,6 +121,7 @@ public final class SnapshotJson {
         json.name("held").value(failure.held());
         json.name("largest_free").value(failure.largestFree());
         json.name("device_free").value(failure.deviceFree());
+        json.name("limited_by").value(failure.limitedBy());
         json.name("stack").startArray();
         for (final String frame : failure.stack()) {
             json.value(frame);

@@ -18,6 +18,7 @@ import java.util.List;
  * @param held the bytes held
  * @param largestFree the largest free chunk that the requester could use
  * @param deviceFree the bytes free on the device
+ * @param limitedBy the budget that rejected the request, empty if none did
  * @param reason the message of the exception
  * @param stack frames of the program, from the one that made the request outwards
  */
@@ -32,6 +33,7 @@ public record RecordedFailure(
         long held,
         long largestFree,
         long deviceFree,
+        String limitedBy,
         String reason,
         List<String> stack) {
     /** Copies the list. */
@@ -53,6 +55,7 @@ public record RecordedFailure(
                 known(held),
                 known(largestFree),
                 known(deviceFree),
+                limitedBy,
                 stack);
         return new Snapshot(at, owner, failure, null, List.of(), List.of(), List.of(), List.of());
     }

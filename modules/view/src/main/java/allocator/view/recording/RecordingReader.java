@@ -181,6 +181,7 @@ final class RecordingReader {
                 event.getLong("held"),
                 event.getLong("largestFree"),
                 event.getLong("deviceFree"),
+                event.hasField("limitedBy") ? text(event, "limitedBy") : "",
                 text(event, "reason"),
                 frames(event, MOST_FRAMES).toList()));
     }

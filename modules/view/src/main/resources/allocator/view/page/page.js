@@ -67,7 +67,7 @@ function recent(found) {
     out.textContent = events.length === 0 ? 'None of the latest ' + count(found.events.length) + ' events is of this kind.'
       : 'Events ' + count(from + 1) + ' to ' + count(from + part.length) + ' of the latest ' + count(events.length) + ', the latest first.';
     rows.replaceChildren(table([['before', 'number'], ['event'], ['bytes', 'number'], ['address'], ['stream', 'number'], ['memory'], ['session']],
-      part.map(([micros, name, size, address, stream, memory, owner]) => el('tr', {}, el('td', { class: 'number' }, age(micros / 1000)),
+      part.map(([micros, name, size, address, stream, memory, owner]) => el('tr', {}, el('td', { class: 'number' }, (name === 'allocation' || name === 'free' ? 'about ' : '') + age(micros / 1000)),
         el('td', {}, name), el('td', { class: 'number' }, size > 0 ? bytes(size) : '–'), el('td', {}, address || '–'),
         el('td', { class: 'number' }, stream > 0 ? String(stream) : '–'), el('td', { class: 'line' }, memory), el('td', { class: 'name' }, owner || '–'))), 'Recent events'));
   };

@@ -46,6 +46,11 @@ public final class SessionBudget {
         setLimit(limit);
     }
 
+    /** Returns the larger budget, or {@code null}. */
+    public @Nullable SessionBudget parent() {
+        return parent;
+    }
+
     /** Returns the limit, {@link AllocatorStats#UNLIMITED} if there is none. */
     public long limit() {
         return limit == Long.MAX_VALUE ? AllocatorStats.UNLIMITED : limit;

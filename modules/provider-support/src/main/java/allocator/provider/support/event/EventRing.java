@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A reader takes an event whose first field is the same before and after. Two writers are in one place only if one
  * of them was overtaken by a whole length of events in between; such an event may be mixed up.
  *
- * <p>The clock is asked at one event in 16, since that takes as long as all else.
+ * <p>The clock is asked at one allocation or free in 16, since that takes as long as all else, and at each other event.
  */
 final class EventRing {
     private static final int FIELDS = 5;
@@ -52,7 +52,7 @@ final class EventRing {
 
     void add(Kind kind, String owner, MemoryInfo memory, long address, long byteSize, long stream) {
         final long number = next.getAndIncrement();
-        if ((number & CLOCK_MASK) == 0) {
+        if ((number & CLOCK_MASK) == 0 || (kind != Kind.ALLOCATION && kind != Kind.FREE)) {
             nanos = System.nanoTime();
         }
         final int place = (int) number & mask;

@@ -131,6 +131,7 @@ final class FlightEvents {
         event.held = shortage.held();
         event.largestFree = shortage.largestFree();
         event.deviceFree = shortage.deviceFree();
+        event.limitedBy = shortage.limitedBy();
     }
 
     void sessionOpened(String session) {

@@ -95,7 +95,7 @@ abstract class MemoryEvent extends Event {
         long rounded = Long.MIN_VALUE;
 
         @Label("Limit")
-        @Description("The most bytes that the allocator may hold, -1 for no limit")
+        @Description("The most bytes that the allocator may hold, or of the budget; -1 for no limit")
         long limit = Long.MIN_VALUE;
 
         @Label("In Use")
@@ -113,6 +113,10 @@ abstract class MemoryEvent extends Event {
         @Label("Free on the Device")
         @DataAmount
         long deviceFree = Long.MIN_VALUE;
+
+        @Label("Limited by")
+        @Description("The budget that rejected the request, whose limit and charge are given; empty if none did")
+        String limitedBy = "";
 
         @Label("Reason")
         String reason = "";

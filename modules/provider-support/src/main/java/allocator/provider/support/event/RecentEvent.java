@@ -6,7 +6,8 @@ import allocator.spi.MemoryInfo;
  * One of the recent events that {@link AllocatorEvents#recent} returns.
  *
  * @param kind what happened
- * @param nanosAgo how long ago, in nanoseconds: as it was at this event or up to 16 events before
+ * @param nanosAgo how long ago, in nanoseconds; an allocation or a free has the time of one of the 16 events before it,
+ *     and may be younger
  * @param owner the session, or another name of who made the request; empty for growth and shrink
  * @param memory the memory
  * @param address the address; {@code 0} for a failure

@@ -58,6 +58,20 @@ class RecentEventsTest {
                 .allSatisfy(event -> assertThat(event.nanosAgo()).isNotNegative());
     }
 
+    /** The clock is not asked at each allocation and free: a failure has its own time. */
+    @Test
+    void aFailureHasItsOwnTimeAfterAPause() throws InterruptedException {
+        AllocatorEvents.remember(8);
+        AllocatorEvents.allocated("bert", MEMORY, 0x1000, 100, 7, false);
+        Thread.sleep(300);
+        AllocatorEvents.failed(
+                "bert", 5000, new OutOfMemoryException("none left", Shortage.ofDevice(MEMORY, 5000, 12)), "");
+        final long[] ago = AllocatorEvents.recent().stream()
+                .mapToLong(RecentEvent::nanosAgo)
+                .toArray();
+        assertThat(ago[0] - ago[1]).isGreaterThanOrEqualTo(300_000_000);
+    }
+
     @Test
     void theLatestOfManyAreKept() {
         AllocatorEvents.remember(5); // rounded up to 8
