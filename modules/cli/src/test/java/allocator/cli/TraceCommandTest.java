@@ -230,7 +230,7 @@ class TraceCommandTest {
             assertRejected(
                     Outcome.of("trace", "import", trace.toString()),
                     1,
-                    trace + ":1: there is no column Thread in [op, id, bytes, stream]");
+                    trace + ":1: the header Thread,Time,Action,Pointer,Size,Stream is missing");
             final Path bytes = Files.write(folder.resolve("bytes"), new byte[] {(byte) 0xff, (byte) 0xfe, 0});
             assertRejected(Outcome.of("trace", "import", bytes.toString()), 1, bytes + ": is no UTF-8 text");
         }
