@@ -32,7 +32,7 @@ public final class OptionKey<T> {
     private static final Pattern SIZE = Pattern.compile("([0-9]{1,20})((?i:[kmgt](?:ib)?)?)");
 
     private static final String SIZE_FORMS =
-            "write a number, one with a unit such as 64m or 64MiB (k, m, g, t), or max";
+            "write a number, one with a unit and no space such as 64m or 64MiB (k, m, g, t), or max";
 
     private final String name;
     private final T defaultValue;
@@ -123,7 +123,7 @@ public final class OptionKey<T> {
         return new OptionKey<>(
                 name,
                 bytes.defaultValue,
-                bytes.accepted,
+                bytes.accepted + ", or more for no limit",
                 bytes.description,
                 bytes.reader.andThen(bound -> bound == Long.MAX_VALUE ? 0 : bound),
                 bytes.writer);

@@ -37,7 +37,14 @@ class OptionKeyTest {
         final String message = assertThrows(InvalidOptionException.class, () -> LIMIT.parse(text, "test"))
                 .getMessage();
         assertTrue(message.contains("from 0 to 9223372036854775807"), message);
-        assertTrue(message.contains("64MiB"), message);
+        assertTrue(message.contains("a unit and no space such as 64m or 64MiB"), message);
+    }
+
+    @Test
+    void aLimitSaysThatMoreThanTheRangeIsNoLimit() {
+        final OptionKey<Long> limit = OptionKey.limit("arena.max_mem", "a limit");
+        assertEquals(0, limit.parse("18446744073709551615", "test"));
+        assertEquals("a number of bytes from 0 to 9223372036854775807, or more for no limit", limit.accepted());
     }
 
     @Test

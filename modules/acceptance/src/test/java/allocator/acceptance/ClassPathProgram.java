@@ -8,8 +8,12 @@ import allocator.runtime.Session;
 import allocator.runtime.SessionOptions;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
 
-/** A program without modules: shows what is found, and uses memory of the host. Arguments name what may load. */
+/**
+ * A program without modules: shows what is found, and uses memory of the host. Arguments name what may load; with them
+ * a folder that is missing is searched as well.
+ */
 public final class ClassPathProgram {
     private ClassPathProgram() {}
 
@@ -17,7 +21,7 @@ public final class ClassPathProgram {
     public static void main(String[] args) {
         final EnvironmentBuilder builder = Environment.builder();
         if (args.length > 0) {
-            builder.allowModules(args);
+            builder.allowModules(args).providersFrom(Path.of("missing-folder"));
         }
         try (Environment environment = builder.build();
                 Session session = environment.openSession(

@@ -45,7 +45,7 @@ class ClassPathTest {
     }
 
     @Test
-    void onlyWhatIsAllowedIsLoaded() throws Exception {
+    void onlyWhatIsAllowedIsLoadedAndAMissingDirectoryIsNamedAsMissing() throws Exception {
         final String output = run(
                 0,
                 "--enable-native-access=ALL-UNNAMED",
@@ -54,7 +54,9 @@ class ClassPathTest {
         assertThat(output)
                 .contains("cpu-reference of class path: 1 devices")
                 .contains("allocator.cuda.arena.CudaArenaFactory failed: allocator.cuda.arena.CudaArenaFactory, of no"
-                        + " module, is not on the allow-list");
+                        + " module, is not on the allow-list")
+                .contains("the directory cannot be read: java.nio.file.NoSuchFileException: missing-folder")
+                .doesNotContain("is not searched");
     }
 
     @Test

@@ -81,7 +81,7 @@ public final class ArenaOptions {
     public static final OptionKey<List<String>> PLAN = OptionKey.list(
             "arena.plan",
             Pattern.compile("[^;]*(/|\\\\|\\.\\p{Alpha})[^;]*"), // no number, which would be a mistake
-            "names of CSV files with plans, each with a slash or an extension, separated by semicolons",
+            "a list of names of CSV files with plans, each with a slash or an extension, separated by semicolons",
             "files with plans, as allocator plan writes them: allocations that come in a plan's order with its sizes "
                     + "get its offsets in one region, without a search");
 

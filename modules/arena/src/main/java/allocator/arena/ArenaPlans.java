@@ -158,10 +158,7 @@ public final class ArenaPlans {
     private static InvalidOptionException invalid(AllocatorOptions options, @Nullable String reason) {
         final String key = ArenaOptions.PLAN.name();
         return new InvalidOptionException(
-                key,
-                Objects.requireNonNull(options.value(key)),
-                ArenaOptions.PLAN.accepted() + ": " + reason,
-                options.origin(key));
+                key, Objects.requireNonNull(options.value(key)), "usable: " + reason, options.origin(key));
     }
 
     /**

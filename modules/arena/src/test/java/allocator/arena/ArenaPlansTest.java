@@ -75,9 +75,8 @@ class ArenaPlansTest {
         final String file = file(text).toString();
         assertThatExceptionOfType(InvalidOptionException.class)
                 .isThrownBy(() -> ArenaConfig.from(options(file, "0")))
-                .withMessage("option arena.plan='" + file
-                        + "' (from test) is not " + ACCEPTED + ": "
-                        + reason.replace("FILE", file));
+                .withMessage(
+                        "option arena.plan='" + file + "' (from test) is not usable: " + reason.replace("FILE", file));
     }
 
     @ParameterizedTest
@@ -105,7 +104,7 @@ class ArenaPlansTest {
     void aMissingFileIsNamed() {
         assertThatExceptionOfType(InvalidOptionException.class)
                 .isThrownBy(() -> ArenaConfig.from(options("missing.csv", "0")))
-                .withMessageEndingWith("missing.csv: no such file");
+                .withMessage("option arena.plan='missing.csv' (from test) is not usable: missing.csv: no such file");
     }
 
     /** The command writes plans under any name. */

@@ -28,6 +28,10 @@ final class NamedTrace {
             }
             return trace;
         } catch (TraceException e) {
+            if (e.line() == 1 && e.reason().contains("'Thread,Time,Action,")) {
+                throw new CommandException(
+                        e.trace() + ": is a log of RMM: allocator trace import makes a trace of it", e);
+            }
             throw e.line() == 0 && !Files.isRegularFile(Path.of(name))
                     ? new UsageException(e.getMessage(), e)
                     : new CommandException(e.getMessage(), e);

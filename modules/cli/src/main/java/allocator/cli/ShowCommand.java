@@ -18,10 +18,13 @@ import allocator.view.SnapshotFile;
 import allocator.view.TorchSnapshot;
 import allocator.view.recording.Recording;
 import allocator.view.recording.RecordingException;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -53,10 +56,11 @@ final class ShowCommand extends DeviceCommand {
     private static final String RECORDER_SETTINGS = "java-allocator.jfc";
 
     @Parameters(
-            arity = "0..1",
+            arity = "0..*",
             paramLabel = "FILE",
-            description = "A snapshot, a recording, a trace, or the name of a bundled trace.")
-    private @Nullable String input;
+            description = "A snapshot, a recording, a trace, or the name of a bundled trace. Of several files, the one"
+                    + " written last is shown.")
+    private List<String> inputs = List.of();
 
     private String file = "";
 
@@ -82,23 +86,21 @@ final class ShowCommand extends DeviceCommand {
         final OutputFile page = outputFile("--html", html);
         final OutputFile torch = outputFile("--pickle", pickle);
         final OutputFile recorder = outputFile("--settings", settings);
-        if (input != null) {
-            file = input;
-        } else if (recorder == null) {
+        if (inputs.isEmpty() && recorder == null) {
             throw new UsageException("Missing required parameter: 'FILE'");
         }
-        requireNoOutput(file);
+        inputs.forEach(this::requireNoOutput);
         if (recorder != null) {
             recorder.write(recorderSettings());
             if (!isJsonOnly()) {
                 out().println("settings written: " + recorder.path());
             }
         }
-        if (input == null) {
+        if (inputs.isEmpty()) {
             out().flush();
             return 0;
         }
-        file = InputFile.of(file);
+        file = InputFile.of(inputs.size() == 1 ? inputs.getFirst() : newest());
         requireContent(file, "neither a snapshot, a recording nor a trace");
         if (isSnapshot()) {
             showSnapshot(json, page, torch);
@@ -115,6 +117,18 @@ final class ShowCommand extends DeviceCommand {
         }
         out().flush();
         return 0;
+    }
+
+    /** Returns the newest of several files, such as those that a pattern of the shell stands for. */
+    private String newest() {
+        for (final String name : inputs) {
+            if (!new File(name).isFile()) {
+                throw new UsageException(name + ": no such file, and of several the newest is shown");
+            }
+        }
+        final String newest = Collections.max(inputs, Comparator.comparingLong(name -> new File(name).lastModified()));
+        terminal().err().println("allocator: of " + inputs.size() + " files, this is the newest: " + newest);
+        return newest;
     }
 
     private static byte[] recorderSettings() {

@@ -10,6 +10,8 @@ import allocator.spi.OutOfMemoryException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
@@ -65,6 +67,22 @@ class ShowCommandTest {
                 .contains("  - Raise arena.max_mem above the request, or split the request.")
                 .contains("page written: " + page);
         assertThat(Files.readString(page)).startsWith("<!DOCTYPE html>").contains("Why it failed");
+    }
+
+    @Test
+    void ofSeveralFilesTheOneWrittenLastIsShown() throws IOException {
+        final String snapshot = failedSnapshot().toString();
+        final Path trace = trace();
+        Files.setLastModifiedTime(trace, FileTime.fromMillis(0));
+        final Outcome outcome = Outcome.of("show", snapshot, trace.toString());
+        assertThat(outcome.exitCode()).isZero();
+        assertThat(outcome.err()).contains("of 2 files, this is the newest: " + snapshot);
+        assertThat(outcome.out()).startsWith("snapshot of environment");
+        Files.setLastModifiedTime(trace, FileTime.from(Instant.now().plusSeconds(60)));
+        assertThat(Outcome.of("show", snapshot, trace.toString()).out()).startsWith("small.csv, 3 events");
+        final Outcome missing = Outcome.of("show", snapshot, "gpt2");
+        assertThat(missing.exitCode()).isEqualTo(2);
+        assertThat(missing.err()).contains("gpt2: no such file");
     }
 
     @Test

@@ -138,7 +138,7 @@ class TraceCommandTest {
             assertRejected(
                     Outcome.of("trace", "info", log.toString()),
                     1,
-                    log + ":1: the header is 'Thread,Time,Action,Pointer,Size,Stream', it must be op,id,bytes,stream");
+                    log + ": is a log of RMM: allocator trace import makes a trace of it");
             assertRejected(
                     Outcome.of("trace", "info", "absent.csv"),
                     2,
@@ -230,7 +230,7 @@ class TraceCommandTest {
             assertRejected(
                     Outcome.of("trace", "import", trace.toString()),
                     1,
-                    trace + ":1: there is no column Thread in [op, id, bytes, stream]");
+                    trace + ":1: the header Thread,Time,Action,Pointer,Size,Stream is missing");
             final Path bytes = Files.write(folder.resolve("bytes"), new byte[] {(byte) 0xff, (byte) 0xfe, 0});
             assertRejected(Outcome.of("trace", "import", bytes.toString()), 1, bytes + ": is no UTF-8 text");
         }

@@ -20,7 +20,7 @@ class LoggingPageTest {
             Pattern.compile("System\\s*\\.getLogger\\(\\s*(?:\"([^\"]+)\"|(\\w+)\\.class\\.getName\\(\\))\\s*\\)");
     private static final Pattern LEVEL = Pattern.compile("\\bLevel\\.([A-Z]+)\\b");
     private static final Pattern OF_ANOTHER_CLASS = Pattern.compile("\\b[A-Z]\\w*\\.LOGGER\\b");
-    private static final Pattern ROW = Pattern.compile("(?m)^\\| (?:`(allocator[\\w.]*)` )?\\| `([A-Z]+)` \\|");
+    private static final Pattern ROW = Pattern.compile("(?m)^\\| (?:`(allocator[\\w.]*)` )?\\| `([A-Z]+)` \\| .*\\|$");
 
     @Test
     void thePageHasEveryLoggerWithItsLevels() throws IOException {

@@ -6,6 +6,7 @@ import allocator.runtime.metrics.Observation;
 import allocator.runtime.metrics.ObservedAllocator;
 import allocator.runtime.snapshot.Snapshot.User;
 import allocator.spi.AllocatorStats;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -24,7 +25,7 @@ import java.util.function.ToDoubleFunction;
 
 /**
  * Binds the allocators of an environment to registries of Micrometer, on OpenTelemetry's names: gauges of bytes in use,
- * held and allowed for each instance of a provider's allocator, while it is in use.
+ * held and allowed, and a counter of failures, for each instance of a provider's allocator, while it is in use.
  *
  * <table>
  *   <caption>Meters</caption>
@@ -32,6 +33,8 @@ import java.util.function.ToDoubleFunction;
  *   <tr><td>{@code jvm.memory.used}</td><td>bytes of live blocks, padding included</td></tr>
  *   <tr><td>{@code jvm.memory.committed}</td><td>bytes taken from the device</td></tr>
  *   <tr><td>{@code jvm.memory.limit}</td><td>{@code arena.max_mem}; no meter if there is no limit</td></tr>
+ *   <tr><td>{@code jvm.memory.failed.allocations}</td><td>allocations that failed for lack of memory, a
+ *       counter</td></tr>
  * </table>
  *
  * <p>Each has the tags {@code jvm.memory.type}, the kind of the device such as {@code gpu}, and
@@ -75,7 +78,7 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
      * Creates a binder on other names.
      *
      * @param environment the environment, which stays the caller's
-     * @param prefix what stands before {@code .used}, {@code .committed} and {@code .limit}
+     * @param prefix what stands before {@code .used} and the rest of each name
      * @throws IllegalArgumentException if the prefix is blank
      */
     public AllocatorMetrics(Environment environment, String prefix) {
@@ -132,7 +135,7 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
     /** The meters in one registry. The environment makes one call at a time. */
     private final class Meters implements AllocatorListener {
         private final MeterRegistry registry;
-        private final Map<ObservedAllocator, List<Gauge>> registered = new HashMap<>();
+        private final Map<ObservedAllocator, List<Meter>> registered = new HashMap<>();
 
         Meters(MeterRegistry registry) {
             this.registry = registry;
@@ -147,7 +150,7 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
 
         private void register(ObservedAllocator allocator, Map<Meter, Pools> shown) {
             final Set<Meter> taken = new HashSet<>(registry.getMeters());
-            final List<Gauge> gauges = new ArrayList<>();
+            final List<Meter> gauges = new ArrayList<>();
             registered.put(allocator, gauges);
             final Pools used = new Pools(AllocatorStats::bytesInUse);
             final String name = poolName(allocator);
@@ -171,16 +174,23 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
                 gauge = gauge("limit", "The most bytes that are taken", allocator, unique, limit);
                 add(allocator, gauge, limit, shown, taken, gauges);
             }
+            final Pools failed = new Pools(AllocatorStats::numFailedAllocs);
+            final Meter counter = FunctionCounter.builder(prefix + ".failed.allocations", failed, Pools::sum)
+                    .description("Allocations that failed for lack of memory")
+                    .tag("jvm.memory.type", allocator.memory().deviceType().id())
+                    .tag(POOL_NAME, unique)
+                    .register(registry);
+            add(allocator, counter, failed, shown, taken, gauges);
         }
 
         /** Adds an allocator to what a meter shows, unless the meter is of other code. */
         private void add(
                 ObservedAllocator allocator,
-                Gauge gauge,
+                Meter gauge,
                 Pools pools,
                 Map<Meter, Pools> shown,
                 Set<Meter> taken,
-                List<Gauge> gauges) {
+                List<Meter> gauges) {
             if (!taken.contains(gauge)) {
                 shown.put(gauge, pools);
             }
@@ -211,7 +221,7 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
         public void removed(ObservedAllocator allocator) {
             synchronized (registry) {
                 final Map<Meter, Pools> shown = SHOWN.getOrDefault(registry, Map.of());
-                for (final Gauge gauge : registered.getOrDefault(allocator, List.of())) {
+                for (final Meter gauge : registered.getOrDefault(allocator, List.of())) {
                     final Pools pools = shown.get(gauge);
                     if (pools != null
                             && pools.allocators().remove(allocator)

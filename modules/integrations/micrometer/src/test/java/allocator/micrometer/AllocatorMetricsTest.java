@@ -1,6 +1,7 @@
 package allocator.micrometer;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
@@ -8,6 +9,7 @@ import allocator.runtime.Environment;
 import allocator.runtime.ManagedAllocator;
 import allocator.runtime.Session;
 import allocator.runtime.SessionOptions;
+import allocator.spi.OutOfMemoryException;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
@@ -66,6 +68,19 @@ class AllocatorMetricsTest {
                     .doesNotContain("jvm_memory_limit_bytes" + labels("cpu-reference Cpu (cpu:0) environment"));
             allocator.free(address);
             assertThat(registry.scrape()).contains("jvm_memory_used_bytes" + labels(pool) + "0.0");
+        }
+    }
+
+    @Test
+    void allocationsThatFailedAreCounted() {
+        try (AllocatorMetrics metrics = new AllocatorMetrics(environment);
+                Session session = open("bert", MIB)) {
+            metrics.bindTo(registry);
+            final String counter = "jvm_memory_failed_allocations_total" + labels("cpu-reference Cpu (cpu:0) bert");
+            assertThat(registry.scrape()).contains(counter + "0.0");
+            assertThatExceptionOfType(OutOfMemoryException.class)
+                    .isThrownBy(() -> session.allocator().alloc(2 * MIB));
+            assertThat(registry.scrape()).contains(counter + "1.0");
         }
     }
 

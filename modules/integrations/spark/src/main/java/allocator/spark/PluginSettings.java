@@ -114,7 +114,8 @@ record PluginSettings(
 
     private static long size(Map<String, String> all, String key, long least, long most) {
         final String text = all.getOrDefault(key, "");
-        final String accepted = "a size of Spark's such as 512m or 2g, from " + least + " to " + most + " bytes";
+        final String accepted = "a size of Spark's such as 512m or 2g, from " + least + " to " + most + " bytes"
+                + (key.equals(TASK_MEMORY) ? ", which is " + NATIVE_MEMORY : "");
         final long bytes;
         try {
             bytes = new SparkConf(false).set(key, text).getSizeAsBytes(key);

@@ -57,7 +57,9 @@ public final class TaskMemory {
         this.executor = executor;
         this.task = task;
         // The names of budgets are in the messages of failures: with the setting that changes them.
-        budget = executor.host().budget().child(this + " of " + PluginSettings.TASK_MEMORY, limit);
+        final String setting =
+                limit < executor.host().limit() ? PluginSettings.TASK_MEMORY : PluginSettings.NATIVE_MEMORY;
+        budget = executor.host().budget().child(this + " of " + setting, limit);
         allocator = new ChargedAllocator.OfHost(executor.host(), () -> budget);
     }
 

@@ -2,6 +2,7 @@ package allocator.spark;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import allocator.resource.budget.Budget;
 import allocator.spi.AllocatorClosedException;
@@ -46,6 +47,29 @@ class ExecutorMemoryTest {
         end(task);
         assertThatThrownBy(() -> memory.of(task)).isInstanceOf(IllegalStateException.class);
         memory.close();
+    }
+
+    @Test
+    void namesTheSettingOfTheTasksLimit() {
+        assertThat(rejection("")).contains("of spark.allocator.nativeMemory cannot grant 8388608 bytes");
+        assertThat(rejection("2m")).contains("of spark.allocator.taskMemory cannot grant 8388608 bytes");
+        memory.close();
+    }
+
+    private static String rejection(String taskMemory) {
+        final SparkConf conf = new SparkConf(false).set("spark.allocator.nativeMemory", "4m");
+        if (!taskMemory.isEmpty()) {
+            conf.set("spark.allocator.taskMemory", taskMemory);
+        }
+        try (ExecutorMemory limited = ExecutorMemory.open("executor", PluginSettings.of(conf), Map.of())) {
+            final TaskContextImpl task = task();
+            limited.begin(task);
+            final HostAccessibleAllocator allocator = limited.of(task).allocator();
+            final String message =
+                    catchThrowable(() -> allocator.alloc(8 << 20)).getMessage();
+            end(task);
+            return message;
+        }
     }
 
     @Test

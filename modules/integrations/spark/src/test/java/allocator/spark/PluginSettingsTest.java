@@ -79,7 +79,7 @@ class PluginSettingsTest {
                     "nativeMemory, 9999999999999p, from 1048576 to 9223372036854775807 bytes",
                     "nativeMemory, 1.5g, a size of Spark's such as 512m or 2g",
                     "taskMemory, 0, from 1 to 201326592 bytes",
-                    "taskMemory, 1g, from 1 to 201326592 bytes",
+                    "taskMemory, 1g, 'from 1 to 201326592 bytes, which is spark.allocator.nativeMemory'",
                     "gpuMemory, -1, from 0 to 9223372036854775807 bytes",
                     "reportSeconds, soon, a number of seconds from 0 to 3600",
                     "reportSeconds, 3601, a number of seconds from 0 to 3600",

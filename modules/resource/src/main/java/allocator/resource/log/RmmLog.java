@@ -209,8 +209,9 @@ public final class RmmLog extends LineLog {
     }
 
     /**
-     * Reads a log as a process may leave it: plain or gzip, cut off at the end, with other text between its lines, or
-     * several logs one after the other. A wrong value in a line of the log is an error, except in the last line.
+     * Reads a log as a process may leave it: plain or gzip, cut off at the end, with other text between its lines and
+     * up to 1,000 lines of it before the header, or several logs one after the other. A wrong value in a line of the
+     * log is an error, except in the last line.
      *
      * @param file the file
      * @param leftOut receives a sentence for each line that is left out, with file, line and reason, and one for gzip

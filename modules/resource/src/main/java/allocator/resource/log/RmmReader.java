@@ -19,6 +19,12 @@ final class RmmReader {
     /** ASCII digits only, unlike the parsers of {@link Long}. */
     private static final Pattern DECIMAL = Pattern.compile("-?[0-9]+");
 
+    /** The columns that are read. */
+    private static final List<String> COLUMNS = List.of("Thread", "Action", "Pointer", "Size", "Stream");
+
+    /** The most lines of other text before the header. */
+    private static final int MOST_BEFORE_HEADER = 1000;
+
     private static final Pattern HEXADECIMAL = Pattern.compile("[0-9a-fA-F]+");
 
     private final int thread;
@@ -56,10 +62,18 @@ final class RmmReader {
         if (first == null) {
             throw new IllegalArgumentException(name + ":1: the header " + RmmLog.HEADER + " is missing");
         }
-        final String header = first.startsWith(BYTE_ORDER_MARK) ? first.substring(1) : first;
+        String header = first.startsWith(BYTE_ORDER_MARK) ? first.substring(1) : first;
+        int number = 1;
+        for (; leftOut != null && !List.of(header.split(",", -1)).containsAll(COLUMNS); number++) {
+            leftOut.accept(name + ":" + number + ": is before the header");
+            final String next = number > MOST_BEFORE_HEADER ? null : lines.readLine();
+            if (next == null) {
+                throw new IllegalArgumentException(name + ":1: the header " + RmmLog.HEADER + " is missing");
+            }
+            header = next;
+        }
         final RmmReader reader = new RmmReader(header, name);
         final List<Entry> entries = new ArrayList<>();
-        int number = 1;
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             number++;
             if (line.isBlank() || (leftOut != null && line.equals(header))) {

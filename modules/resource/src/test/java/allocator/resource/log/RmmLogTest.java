@@ -128,6 +128,18 @@ class RmmLogTest {
     }
 
     @Test
+    void upToAThousandLinesOfOtherTextBeforeTheHeaderAreLeftOut(@TempDir Path folder) throws IOException {
+        String log = "Thread,Time,Action,Pointer,Size,Stream\n1,0,free,0x1,1,0x0\n";
+        Path file = Files.writeString(folder.resolve("log"), "hello, starting\n".repeat(1000) + log);
+        List<String> leftOut = new ArrayList<>();
+        assertThat(RmmLog.read(file, leftOut::add)).containsExactly(new Entry(1, Action.FREE, 1, 1, 0));
+        assertThat(leftOut).hasSize(1000).last().isEqualTo(file + ":1000: is before the header");
+        Files.writeString(file, "hello, starting\n".repeat(1001) + log);
+        assertThatThrownBy(() -> RmmLog.read(file, line -> {}))
+                .hasMessage(file + ":1: the header Thread,Time,Action,Pointer,Size,Stream is missing");
+    }
+
+    @Test
     void aWrongValueWithinALogIsAnErrorHoweverItIsRead(@TempDir Path folder) throws IOException {
         String header = "Thread,Time,Action,Pointer,Size,Stream\n";
         Path file = Files.writeString(folder.resolve("log"), header + "1,0,steal,0x1,1,0x0\n1,0,free,0x1,1,0x0\n");

@@ -41,7 +41,7 @@ final class ProviderDirectory {
 
     /** Reports to the search what the directory holds. */
     void search() {
-        if (!EpFactory.class.getModule().isNamed()) {
+        if (!EpFactory.class.getModule().isNamed() && Files.isDirectory(directory)) {
             failDirectory(
                     "is not searched, as its modules require that of the contract, which is on the class path: put"
                             + " java.allocator's jars on the module path, or those of the provider on the class path");

@@ -22,7 +22,7 @@ public final class Beans {
             throw new InvalidOptionException(
                     RuntimeKeys.JMX.name(),
                     "1",
-                    "0, unless java is started with --add-modules java.management and has that module",
+                    "accepted without the module java.management: start java with --add-modules java.management",
                     origin);
         }
     }

@@ -96,7 +96,7 @@ public final class LeakReports {
             throw new InvalidOptionException(
                     RuntimeKeys.LEAKS_REPORT,
                     directory,
-                    "a directory only together with " + leaks + "=sampled or " + leaks + "=full",
+                    "accepted without " + leaks + "=sampled or " + leaks + "=full",
                     origin);
         }
         return new LeakReports(interval, directory);
