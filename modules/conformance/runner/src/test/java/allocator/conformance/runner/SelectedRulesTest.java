@@ -40,9 +40,11 @@ class SelectedRulesTest {
                             @Override
                             public void executionFinished(TestIdentifier test, TestExecutionResult result) {
                                 if (test.isTest()) {
-                                    run.add(test.getParentId().orElseThrow().replaceAll(".*:(\\w+)\\(.*", "$1"));
+                                    run.add(test.getParentId().orElseThrow().replaceAll(".*#(\\w+)\\(.*", "$1"));
                                 }
-                                result.getThrowable().ifPresent(failures::add);
+                                if (result.getStatus() == TestExecutionResult.Status.FAILED) {
+                                    result.getThrowable().ifPresent(failures::add);
+                                }
                             }
                         });
     }
