@@ -1,6 +1,6 @@
 package allocator.spi;
 
-/** Thrown for a free of an address that this allocator did not return. */
+/** Thrown for a free, or a segment, of an address that this allocator did not return. */
 public final class ForeignAddressException extends InvalidFreeException {
     private static final long serialVersionUID = 1L;
 

@@ -9,14 +9,15 @@ public interface HostAccessibleAllocator extends Allocator {
      *
      * <p>The segment is valid while the block is live; later use is undefined, as with freed memory in C. An
      * implementation may check that {@code address} is live and has so many bytes, and documents it if it does: it
-     * rejects others with {@link IllegalArgumentException} or an {@link AllocatorException} (H-02).
+     * rejects others with any {@link RuntimeException} (H-02).
      *
      * @param address the address of a block of this allocator, or {@code 0}
      * @param byteSize size in bytes, at most the size that was requested
      * @return a segment of exactly {@code byteSize} bytes that begins at {@code address} (H-02); an empty one if
      *     {@code address} is {@code 0}
      * @throws AllocatorClosedException if this allocator is closed (L-02)
-     * @throws InvalidSizeException if {@code byteSize} is negative, or not zero for the empty allocation
+     * @throws InvalidSizeException if {@code byteSize} is negative, or not zero for the empty allocation; an
+     *     implementation may throw another {@link RuntimeException} (H-02)
      */
     MemorySegment segment(long address, long byteSize);
 }

@@ -9,7 +9,7 @@ public abstract sealed class InvalidFreeException extends AllocatorException
     private final long address;
 
     InvalidFreeException(long address, String reason) {
-        super("free of 0x" + Long.toHexString(address) + ": " + reason, null);
+        super("address 0x" + Long.toHexString(address) + ": " + reason, null);
         this.address = address;
     }
 

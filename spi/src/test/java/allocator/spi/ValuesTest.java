@@ -43,6 +43,11 @@ class ValuesTest {
     }
 
     @Test
+    void aForeignAddressIsNotSaidToBeOfAFree() {
+        assertThat(new ForeignAddressException(0, "no bytes")).hasMessage("address 0x0: no bytes");
+    }
+
+    @Test
     void infosReadAsNameAndPlace() {
         assertThat(List.of(DEVICE, PINNED, READ_ONLY))
                 .extracting(MemoryInfo::toString)

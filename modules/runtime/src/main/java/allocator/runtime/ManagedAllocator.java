@@ -13,6 +13,7 @@ import allocator.runtime.lifetime.Lease;
 import allocator.runtime.snapshot.Snapshot.User;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorStats;
@@ -373,7 +374,8 @@ public final class ManagedAllocator implements Allocator {
      * @param byteSize size in bytes, at most the size that was requested
      * @return a segment of exactly {@code byteSize} bytes
      * @throws UnsupportedMemoryException if the host cannot reach this memory; see {@link #isHostAccessible}
-     * @throws InvalidSizeException if {@code byteSize} is negative, or not zero for the empty allocation
+     * @throws AllocatorException if {@code byteSize} is negative, or not zero for the empty allocation; an
+     *     {@link InvalidSizeException} of most providers
      */
     public MemorySegment segment(long address, long byteSize) {
         final HostAccessibleAllocator accessible = hostAccessible;

@@ -9,7 +9,9 @@ import java.util.function.Function;
 /**
  * The settings of a run of the suites. A vendor's test reads them from JUnit's configuration parameters, and thereby
  * from system properties: {@code allocator.conformance.seed}, {@code allocator.conformance.quick}, and
- * {@code allocator.conformance.timeout} in seconds.
+ * {@code allocator.conformance.timeout} in seconds. Beside them, {@code allocator.conformance.rules} selects the rules
+ * that the test proves, such as {@code A-*} or {@code S-0?,T-03}; the tests of others are skipped, and a selection of
+ * no rule fails.
  *
  * @param seed the seed of all random tests; the same seed generates the same programs
  * @param quick whether random and repeated tests are cut down, so that the suites take seconds instead of a minute
@@ -19,6 +21,9 @@ import java.util.function.Function;
 public record ConformanceSettings(long seed, boolean quick, Duration timeLimit) {
     /** The settings that apply where none are given: seed 1, the full suites, 30 seconds for a test. */
     public static final ConformanceSettings DEFAULT = new ConformanceSettings(1, false, Duration.ofSeconds(30));
+
+    /** Of a vendor's test only; a runner selects for itself. */
+    static final String RULES = "allocator.conformance.rules";
 
     private static final String SEED = "allocator.conformance.seed";
     private static final String QUICK = "allocator.conformance.quick";
@@ -64,12 +69,14 @@ public record ConformanceSettings(long seed, boolean quick, Duration timeLimit) 
     }
 
     /**
-     * Returns the configuration parameters from which {@link #from} reads these settings.
+     * Returns the configuration parameters from which {@link #from} reads these settings, for all rules.
      *
      * @return texts by the names of the parameters
      */
     public Map<String, String> parameters() {
         return Map.of(
+                RULES,
+                "*",
                 SEED,
                 Long.toString(seed),
                 QUICK,

@@ -23,9 +23,14 @@ public final class BlockCounters {
      * Counts an allocation.
      *
      * @param byteSize bytes taken, padding included
-     * @param requestedSize bytes requested
+     * @param requestedSize bytes requested, at most {@code byteSize}
+     * @throws IllegalArgumentException if more was requested than taken; nothing is counted
      */
     public void allocated(long byteSize, long requestedSize) {
+        if (requestedSize > byteSize) {
+            throw new IllegalArgumentException(
+                    "requestedSize is " + requestedSize + ", it must be at most byteSize, " + byteSize);
+        }
         bytesInUse += byteSize;
         requestedBytesInUse += requestedSize;
         peakBytesInUse = Math.max(peakBytesInUse, bytesInUse);

@@ -2,6 +2,7 @@ package allocator.conformance.runner;
 
 import allocator.conformance.ConformanceSettings;
 import allocator.conformance.contract.Contract;
+import allocator.conformance.contract.RuleFilter;
 import allocator.conformance.contract.TestName;
 import allocator.conformance.contract.UntestedRules;
 import allocator.conformance.subject.Subject;

@@ -2,6 +2,7 @@ package allocator.conformance.runner;
 
 import allocator.conformance.ConformanceSettings;
 import allocator.conformance.DeviceProbe;
+import allocator.conformance.contract.RuleFilter;
 import allocator.conformance.contract.TestName;
 import allocator.conformance.runner.ConformanceReport.TestResult;
 import allocator.conformance.subject.CleanupFindings;

@@ -1,5 +1,6 @@
 package allocator.conformance.runner;
 
+import allocator.conformance.contract.RuleFilter;
 import allocator.conformance.contract.TestName;
 import allocator.conformance.runner.ConformanceReport.Status;
 import allocator.conformance.runner.ConformanceReport.Subject;

@@ -11,14 +11,19 @@ import allocator.conformance.runner.ConformanceReport.TestResult;
 import allocator.conformance.runner.simple.Fault;
 import allocator.conformance.runner.simple.SimpleFactory;
 import allocator.spi.EpFactory;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -147,5 +152,38 @@ class WrongProvidersTest {
         assertThat(report.rules())
                 .as("the simple provider has every capability, so no rule is skipped")
                 .noneMatch(rule -> rule.status() == Status.SKIPPED);
+    }
+
+    /** A provider that loses all memory, and becomes so slow that the time of a test ends in its second attempt. */
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void growthThatWasSeenIsAFailureAlsoWhereTheTimeEnds() {
+        final String test = "required_F04_releasedMemoryLeavesTheProcess";
+        final ConformanceSettings settings = new ConformanceSettings(1, true, Duration.ofSeconds(6));
+        final ConformanceReport report = new ConformanceRunner(() -> slow(test, 30), settings, "F-04").run(_ -> {});
+        assertThat(report.tests())
+                .filteredOn(result -> result.name().equals(test))
+                .isNotEmpty()
+                .allSatisfy(result -> assertThat(result.message())
+                        .contains("times with 41943040 bytes each: the process grew by", "bytes in all"))
+                .allMatch(result -> result.status() == Status.FAILED);
+    }
+
+    private static EpFactory slow(String test, int creates) {
+        final SimpleFactory factory = new SimpleFactory(Fault.RELEASE_RETURNS_NOTHING);
+        final AtomicInteger made = new AtomicInteger();
+        return (EpFactory) Proxy.newProxyInstance(
+                EpFactory.class.getClassLoader(), new Class<?>[] {EpFactory.class}, (_, method, arguments) -> {
+                    if (method.getName().equals("createAllocator")
+                            && Thread.currentThread().getName().equals(test)
+                            && made.incrementAndGet() > creates) {
+                        Thread.sleep(250);
+                    }
+                    try {
+                        return method.invoke(factory, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
     }
 }

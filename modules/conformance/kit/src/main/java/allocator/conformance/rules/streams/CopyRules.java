@@ -274,9 +274,7 @@ public abstract class CopyRules extends Chapter {
         AllocationCalls.of(subject, allocator).forEach((name, call) -> requireSegments(allocator, name, call));
         Expect.that(allocator.segment(0, 0).byteSize() == 0, "the empty allocation's segment is not empty");
         Expect.rejection(
-                InvalidSizeException.class,
-                "a segment of one byte of the empty allocation",
-                () -> allocator.segment(0, 1));
+                RuntimeException.class, "a segment of one byte of the empty allocation", () -> allocator.segment(0, 1));
     }
 
     private static void requireSegments(HostAccessibleAllocator allocator, String name, LongUnaryOperator call) {
@@ -296,7 +294,7 @@ public abstract class CopyRules extends Chapter {
         Contents.difference(allocator.segment(address, 1000), 1)
                 .ifPresent(
                         fault -> Expect.that(false, "two segments of the allocation show different bytes: %s", fault));
-        Expect.rejection(InvalidSizeException.class, "a segment of -1 bytes", () -> allocator.segment(address, -1));
+        Expect.rejection(RuntimeException.class, "a segment of -1 bytes", () -> allocator.segment(address, -1));
         allocator.free(address);
     }
 }

@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
@@ -19,6 +20,9 @@ record ProcessEnd(int exitCode, Path crashFile, String printed) {
     private static final int FRAMES = 12;
     private static final int LINES = 12;
 
+    /** What the JVM prints of its options as it starts, such as those for modules that this process has not. */
+    private static final Pattern OF_THE_JVM = Pattern.compile("WARNING: Unknown module: |(NOTE: )?Picked up J");
+
     /** The exit code of a process that signal 9 ended, as the system does that has no memory left. */
     private static final int KILLED = 137;
 
@@ -31,11 +35,15 @@ record ProcessEnd(int exitCode, Path crashFile, String printed) {
         final String how = exitCode == KILLED
                 ? "the process was killed, perhaps as the system ran out of memory (exit code 137)"
                 : "the process ended with exit code " + exitCode + ", by a call of exit or halt, or by a signal";
-        return printed.isBlank() ? how : how + "; it printed last\n" + lastLines();
+        final String lines = lastLines();
+        return lines.isEmpty() ? how : how + "; it printed last\n" + lines;
     }
 
     private String lastLines() {
-        final List<String> lines = printed.lines().toList();
+        final List<String> lines = printed.strip()
+                .lines()
+                .filter(line -> !OF_THE_JVM.matcher(line).lookingAt())
+                .toList();
         return lines.stream()
                 .skip(Math.max(0, lines.size() - LINES))
                 .map(line -> "    " + line)

@@ -84,6 +84,7 @@ public enum Fault {
     MEMORIES_SHARE_STATISTICS("F-10", "changed the statistics of"),
     FAILURES_COUNT_AS_ALLOCATIONS("S-05 S-01", "changed the statistics"),
     SEGMENT_OF_ROUNDED_SIZE("H-02", "bytes at"),
+    SEGMENT_OF_ANY_SIZE("H-02", "was accepted; it must be rejected"),
     SEGMENT_AFTER_CLOSE("L-02", "segment after the last release"),
     DEVICE_MEMORY_AS_SEGMENT("H-01 H-02 A-09", "does not show"),
     COPY_RETURNS_EARLY("D-01", "without a stream"),

@@ -2,12 +2,13 @@ package allocator.conformance.runner.simple;
 
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
+import allocator.spi.ForeignAddressException;
 import allocator.spi.HostAccessibleAllocator;
-import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** An allocator whose memory the host can access. */
@@ -27,8 +28,12 @@ final class SimpleHostAllocator extends SimpleAllocator implements HostAccessibl
         if (isClosed() && fault != Fault.SEGMENT_AFTER_CLOSE) {
             throw new AllocatorClosedException("the allocator is closed");
         }
-        if (byteSize < 0 || (address == 0 && byteSize > 0)) {
-            throw new InvalidSizeException(byteSize, "is not the size of a segment there");
+        if (fault == Fault.SEGMENT_OF_ANY_SIZE && (byteSize < 0 || address == 0)) {
+            return MemorySegment.NULL;
+        }
+        Objects.checkIndex(0, byteSize + 1);
+        if (address == 0 && byteSize > 0) {
+            throw new ForeignAddressException(address, "the empty allocation has no bytes");
         }
         if (fault == Fault.DEVICE_MEMORY_AS_SEGMENT && byteSize > 0 && byteSize <= SHADOW) {
             // What the host sees at an address of the device is something else.

@@ -1,13 +1,13 @@
-package allocator.conformance.runner;
+package allocator.conformance.contract;
 
-import allocator.conformance.contract.Contract;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /** Selects rules by one or more patterns with {@code *} and {@code ?}, separated by commas. */
-final class RuleFilter {
+public final class RuleFilter {
     private final String text;
     private final List<Pattern> patterns;
 
@@ -16,7 +16,7 @@ final class RuleFilter {
      *
      * @throws IllegalArgumentException if no rule of the contract matches
      */
-    RuleFilter(String text) {
+    public RuleFilter(String text) {
         this.text = text;
         patterns = Arrays.stream(text.split(",", -1))
                 .map(glob -> Pattern.quote(glob.strip().toUpperCase(Locale.ROOT))
@@ -25,12 +25,17 @@ final class RuleFilter {
                 .map(Pattern::compile)
                 .toList();
         if (Contract.rules().stream().noneMatch(rule -> accepts(rule.id()))) {
-            throw new IllegalArgumentException(
-                    "no rule matches '" + text + "'; rules look like A-03, a chapter like A-*");
+            throw new IllegalArgumentException("no rule matches '" + text + "'; there are "
+                    + Contract.chapters().stream()
+                            .map(chapter -> chapter.rules().getFirst().id() + " to "
+                                    + chapter.rules().getLast().id())
+                            .collect(Collectors.joining(", "))
+                    + "; a chapter is A-*");
         }
     }
 
-    boolean accepts(String rule) {
+    /** Returns whether a rule is selected, by its number. */
+    public boolean accepts(String rule) {
         return patterns.stream().anyMatch(pattern -> pattern.matcher(rule).matches());
     }
 
