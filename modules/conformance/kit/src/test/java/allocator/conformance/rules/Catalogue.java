@@ -44,8 +44,8 @@ final class Catalogue {
                 .append(" tests. Each test runs once for each memory that a provider lists. *Optional* tests prove what"
                         + " should or may hold, and do not fail a provider; a wrong provider may pass "
                         + "*stochastic* tests by"
-                        + " chance. If the JVM dies in a test, [the guide](providers.md#if-a-rule-is-broken) says how to"
-                        + " find which.\n");
+                        + " chance. If the JVM dies in a test, [the guide](providers.md#if-a-rule-is-broken) says how"
+                        + " to find which.\n");
         for (final Contract.Chapter chapter : Contract.chapters()) {
             page.append("\n## ")
                     .append(chapter.letter())
