@@ -165,6 +165,13 @@ public final class BackedFit extends BestFit {
     public BackedFit(Backing backing) {
         super(1);
         this.backing = backing;
+        slots.fewEntries = StreamSlots.FEW_ENTRIES;
+    }
+
+    /** A region is only addresses: a lane that is hardly used takes little Java heap, so classes are made late. */
+    private Slot slotOf(@Nullable SyncStream requester) {
+        ensureClasses(unbound);
+        return slot(requester);
     }
 
     @Override
@@ -172,7 +179,7 @@ public final class BackedFit extends BestFit {
         if (granules > Chunks.MAX_REGION_GRANULES) {
             return NO_ADDRESS;
         }
-        final Slot slot = slot(requester);
+        final Slot slot = slotOf(requester);
         final long byteSize = Granules.toBytes(granules);
         long least = SizeOrder.first(granules);
         for (int examined = 0; examined < MOST_EXAMINED; examined++) {
@@ -224,7 +231,7 @@ public final class BackedFit extends BestFit {
         if (granules > Chunks.MAX_REGION_GRANULES) {
             return NO_ADDRESS;
         }
-        final Slot slot = slot(requester);
+        final Slot slot = slotOf(requester);
         final long byteSize = Granules.toBytes(granules);
         long least = SizeOrder.first(granules);
         for (int compared = 0; compared <= MOST_COMPARED; compared++) {
@@ -258,7 +265,7 @@ public final class BackedFit extends BestFit {
      *     more
      */
     public long takeLeastLacking(long granules, long requested, @Nullable SyncStream requester, int most) {
-        final Slot slot = slot(requester);
+        final Slot slot = slotOf(requester);
         findLeastLacking(granules, requester, slot);
         hasFit = true;
         if (leastLacking > most) {
@@ -360,12 +367,6 @@ public final class BackedFit extends BestFit {
         final Region region = region(found);
         final boolean isAtEnd = start + byteSize == region.base + region.byteSize();
         return isAtEnd ? Math.min(last, Math.max(start, backing.end(start))) : last;
-    }
-
-    /** A region is only addresses: a lane that is hardly used takes little Java heap. */
-    @Override
-    boolean makesClassesAtOnce() {
-        return false;
     }
 
     /** Takes a part of what {@link #find} has found: of a chunk, or of an untouched head or tail. */

@@ -212,13 +212,8 @@ class ChunkStore extends FreeChunks {
     /** Makes room for {@link #attach} with a region of up to {@code granules}. */
     public final void prepareRegion(long granules) {
         ensureSpare();
-        slots.ensureClasses(granules, makesClassesAtOnce());
+        slots.ensureClasses(granules);
         regions.ensureSpare();
-    }
-
-    /** Returns whether a region is worth classes of unbound memory, however little of it is in use. */
-    boolean makesClassesAtOnce() {
-        return true;
     }
 
     /** Removes a region whose chunks are all free. */

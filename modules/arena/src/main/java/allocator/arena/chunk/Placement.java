@@ -251,7 +251,6 @@ public abstract sealed class Placement extends ChunkStore permits BestFit {
 
     /** Returns the slot of a requester; makes one for a stream that has none. */
     final Slot slot(@Nullable SyncStream requester) {
-        ensureClasses(unbound);
         if (requester == null) {
             return unbound;
         }
@@ -270,7 +269,7 @@ public abstract sealed class Placement extends ChunkStore permits BestFit {
 
     /** Makes the classes that a slot needs for the largest region. */
     final void ensureClasses(Slot slot) {
-        if (slot.needsClasses(regions.largest())) {
+        if (slot.needsClasses(regions.largest(), slots.fewEntries)) {
             final int before = step;
             step = BEGUN;
             slot.ensureClasses(regions.largest());

@@ -23,8 +23,10 @@ final class StreamSlots {
     /** The most slots that are visited one by one. */
     static final int FEW = 8;
 
-    /** The most entries for which one of few slots makes no classes: they take Java heap even if it is hardly used. */
-    private static final int FEW_ENTRIES = 4;
+    /** The most entries for which one of few slots makes no classes, where these are made late. */
+    static final int FEW_ENTRIES = 4;
+
+    private static final int AT_ONCE = -1;
 
     /** How many slots are visited to find one that is vacant. */
     private static final int VISITS = 8;
@@ -62,8 +64,8 @@ final class StreamSlots {
         }
 
         /** Returns whether the slot needs classes for free memory in a region of {@code granules}. */
-        boolean needsClasses(long granules) {
-            return needClasses(granules, number < FEW ? FEW_ENTRIES : FreeIndexes.FEW);
+        boolean needsClasses(long granules, int fewEntries) {
+            return needClasses(granules, number < FEW ? fewEntries : FreeIndexes.FEW);
         }
 
         boolean isUnreferenced() {
@@ -72,6 +74,9 @@ final class StreamSlots {
     }
 
     private final SortedTrees trees;
+
+    /** The most entries for which one of few slots makes no classes: they are faster, and take Java heap. */
+    int fewEntries = AT_ONCE;
 
     /** By number; the length is a power of two. */
     private Slot[] slots;
@@ -206,14 +211,9 @@ final class StreamSlots {
         return indexes;
     }
 
-    /**
-     * Makes the classes for free memory in a region that is about to be added.
-     *
-     * @param granules the region's size
-     * @param atOnce whether unbound memory has classes even if it has few entries
-     */
-    void ensureClasses(long granules, boolean atOnce) {
-        if (atOnce || unbound().needsClasses(granules)) {
+    /** Makes the classes for free memory in a region of {@code granules}, which is about to be added. */
+    void ensureClasses(long granules) {
+        if (unbound().needsClasses(granules, fewEntries)) {
             unbound().ensureClasses(granules);
         }
         final FreeIndexes indexes = all;
@@ -298,7 +298,7 @@ final class StreamSlots {
                 slot.stream = null;
             } else {
                 slot.number = newNumber;
-                if (!slot.isCrowded()) {
+                if (!slot.isCrowded() && (fewEntries != AT_ONCE || newNumber >= FEW)) {
                     slot.reset();
                 }
             }
