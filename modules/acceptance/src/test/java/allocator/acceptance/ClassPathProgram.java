@@ -11,8 +11,8 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 
 /**
- * A program without modules: shows what is found, and uses memory of the host. Arguments name what may load; with them
- * a folder that is missing is searched as well.
+ * A program without modules: shows what is found, and uses memory of the host. Arguments name what may load, and the
+ * property {@code folder} a folder that is searched as well.
  */
 public final class ClassPathProgram {
     private ClassPathProgram() {}
@@ -21,7 +21,10 @@ public final class ClassPathProgram {
     public static void main(String[] args) {
         final EnvironmentBuilder builder = Environment.builder();
         if (args.length > 0) {
-            builder.allowModules(args).providersFrom(Path.of("missing-folder"));
+            builder.allowModules(args);
+        }
+        if (System.getProperty("folder") != null) {
+            builder.providersFrom(Path.of(System.getProperty("folder")));
         }
         try (Environment environment = builder.build();
                 Session session = environment.openSession(

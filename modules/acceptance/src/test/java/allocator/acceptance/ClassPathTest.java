@@ -49,6 +49,7 @@ class ClassPathTest {
         final String output = run(
                 0,
                 "--enable-native-access=ALL-UNNAMED",
+                "-Dfolder=missing-folder",
                 ClassPathProgram.class.getName(),
                 "allocator.cpu.reference.CpuReferenceFactory");
         assertThat(output)

@@ -205,7 +205,7 @@ class EnvironmentsTest {
                 "-m",
                 "com.example.day/" + main,
                 "providersFrom",
-                "providers=" + shipped.folder("dropped", shipped.providers()),
+                "providers=" + shipped.folder("dropped-denied", shipped.providers()),
                 "simulated=no"));
         final List<Path> bridge = new ArrayList<>(shipped.withBridge());
         bridge.add(

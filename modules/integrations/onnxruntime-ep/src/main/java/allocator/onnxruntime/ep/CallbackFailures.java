@@ -21,8 +21,8 @@ final class CallbackFailures {
     private static final Pattern NUMBER = Pattern.compile("\\[failure (\\d{1,18}) of java\\.allocator]");
 
     /** What ONNX Runtime's exception says of an allocation, which has no text of its own. */
-    private static final String ALLOCATION =
-            "cannot allocate; the cause of this exception has the numbers; if it has none, PluginLibrary.explained(e) sets it";
+    private static final String ALLOCATION = "cannot allocate; the cause of this exception has the numbers; "
+            + "if it has none, PluginLibrary.explained(e) sets it";
 
     /** The callbacks whose failure ONNX Runtime reports with that text. */
     private static final Set<String> ALLOCATING =

@@ -25,8 +25,8 @@ import java.util.concurrent.ConcurrentHashMap;
 @SuppressWarnings({"UnusedMethod", "UnusedVariable"}) // The methods that native code calls have no caller in Java.
 final class AllocatorStruct {
     /** Ends the message of every failed allocation; ONNX Runtime repeats it in the message of its exception. */
-    static final String FAILED =
-            "cannot allocate; the cause of this exception has the numbers; if it has none, PluginLibrary.explained(e) sets it";
+    static final String FAILED = "cannot allocate; the cause of this exception has the numbers; "
+            + "if it has none, PluginLibrary.explained(e) sets it";
 
     private static final NativeObjects<HostedAllocator> OBJECTS =
             new NativeObjects<>(ThrowingThunk.MESSAGE + Long.BYTES, AllocatorStruct::fill);
