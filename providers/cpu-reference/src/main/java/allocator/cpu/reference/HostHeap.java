@@ -50,7 +50,10 @@ final class HostHeap {
      */
     static void prepare() {
         free(allocate(Long.BYTES, Long.BYTES), Long.BYTES);
-        free(allocate(MAPPED_FROM, MAPPED_FROM), MAPPED_FROM);
+        final long mapped = allocate(MAPPED_FROM, MAPPED_FROM);
+        if (mapped != 0) {
+            free(mapped, MAPPED_FROM);
+        }
     }
 
     /** The address of {@code byteSize} bytes, a multiple of the alignment; {@code 0} if there is no memory. */
@@ -127,10 +130,10 @@ final class HostHeap {
                         ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT));
 
         @Override
-        public long map(long byteSize) {
+        public long map(long wish, long byteSize) {
             try {
                 final long address =
-                        (long) MMAP.invokeExact(0L, byteSize, READ_AND_WRITE, LIBRARY.privateAnonymous(), -1, 0L);
+                        (long) MMAP.invokeExact(wish, byteSize, READ_AND_WRITE, LIBRARY.privateAnonymous(), -1, 0L);
                 return address == FAILED ? 0 : address;
             } catch (Throwable e) {
                 throw unexpected(e);

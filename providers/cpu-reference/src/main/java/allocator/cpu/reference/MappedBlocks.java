@@ -26,8 +26,11 @@ final class MappedBlocks {
 
     /** The system's calls for anonymous memory. */
     interface Calls {
-        /** Returns the address, or {@code 0} if the system has no memory, addresses or mappings. */
-        long map(long byteSize);
+        /**
+         * Returns the address: the one wished, not {@code 0}, if it is free; {@code 0} if the system has no memory,
+         * addresses or mappings.
+         */
+        long map(long wish, long byteSize);
 
         /** Returns whether the memory is unmapped. */
         boolean unmap(long address, long byteSize);
@@ -45,10 +48,16 @@ final class MappedBlocks {
                 return start;
             }
         }
-        if (!mappings.haveRoomFor(1)) {
+        final boolean hasRoom = mappings.haveRoomFor(1);
+        final long hole = hasRoom ? 0 : hole(byteSize);
+        if (!hasRoom && hole == 0) {
             return 0;
         }
-        final long address = calls.map(byteSize);
+        final long address = calls.map(hole, byteSize);
+        if (!hasRoom && address != 0 && address != hole) { // another owner has the hole
+            calls.unmap(address, byteSize);
+            return 0;
+        }
         if (address != 0) {
             final int before = mapped.size();
             boolean isNoted = false;
@@ -63,6 +72,18 @@ final class MappedBlocks {
             mappings.add(mapped.size() - before);
         }
         return address;
+    }
+
+    /** Returns addresses between two mappings, which a block joins to one of them; {@code 0} if there are none. */
+    private long hole(long byteSize) {
+        long end = Long.MAX_VALUE;
+        for (Map.Entry<Long, Long> one : mapped.entrySet()) {
+            if (one.getKey() - byteSize >= end) {
+                return end;
+            }
+            end = one.getValue();
+        }
+        return 0;
     }
 
     /** Gives a block back. If it throws, the block is still mapped, and not unused. */

@@ -13,7 +13,8 @@ import java.util.function.LongSupplier;
  *
  * <p>The count is the system's own, so it has the mappings of the JVM, of other libraries, and of this class in another
  * class loader. To read it takes about a microsecond for each mapping. It is read again when the mappings added since
- * the last time are an eighth of what was left; beyond three quarters, after {@value #ATTEMPTS_BEYOND} attempts.
+ * the last time are an eighth of what was left, and when others may have added many: after {@value #PAUSES} times as
+ * long as the last reading took.
  */
 final class ProcessMappings {
     private static final Path LIMIT = Path.of("/proc/sys/vm/max_map_count");
@@ -22,16 +23,21 @@ final class ProcessMappings {
     /** The limit of Linux where no other is set. */
     private static final long DEFAULT_LIMIT = 65_530;
 
-    private static final int ATTEMPTS_BEYOND = 1024;
     private static final int LEAST_ADDED = 64;
+    private static final int PAUSES = 8;
+    private static final long LEAST_PAUSE_NANOS = 10_000_000;
+
+    /** In place of a count that cannot be read, as without a free descriptor. */
+    static final long UNKNOWN = -1;
 
     /** The mappings of this process, as its system counts them; without a limit where it has no such list. */
     static final ProcessMappings PROCESS = Files.isReadable(LIST)
-            ? new ProcessMappings(limit(), ProcessMappings::count)
-            : new ProcessMappings(Long.MAX_VALUE, () -> 0);
+            ? new ProcessMappings(limit(), ProcessMappings::count, System::nanoTime)
+            : new ProcessMappings(Long.MAX_VALUE, () -> 0, System::nanoTime);
 
     private final long limit;
     private final LongSupplier counter;
+    private final LongSupplier clock;
 
     /** The last count, with the changes noted since. */
     private long estimate;
@@ -39,15 +45,20 @@ final class ProcessMappings {
     /** How many more may be noted before the next count. */
     private long leftToAdd;
 
+    /** When the next count is due at the latest, by the clock. */
+    private long due;
+
     /**
      * Creates a count.
      *
      * @param limit the most mappings that a process may have
-     * @param counter counts those that it has
+     * @param counter counts those that it has; {@link #UNKNOWN} if it cannot
+     * @param clock nanoseconds since any time
      */
-    ProcessMappings(long limit, LongSupplier counter) {
+    ProcessMappings(long limit, LongSupplier counter, LongSupplier clock) {
         this.limit = limit;
         this.counter = counter;
+        this.clock = clock;
     }
 
     /** The system's limit. Such a file gives its contents to the first read alone, so that must not be of one byte. */
@@ -61,7 +72,7 @@ final class ProcessMappings {
         }
     }
 
-    /** Counts the mappings of this process; 0 where the list cannot be read, as without a free descriptor. */
+    /** Counts the mappings of this process; {@link #UNKNOWN} where the list cannot be read. */
     static long count() {
         final byte[] lines = new byte[1 << 16];
         long count = 0;
@@ -73,22 +84,21 @@ final class ProcessMappings {
             }
             return count;
         } catch (IOException e) {
-            return 0;
+            return UNKNOWN;
         }
     }
 
     /** Returns whether so many more mappings leave the process below three quarters of its limit. */
     synchronized boolean haveRoomFor(long more) {
-        if (leftToAdd <= 0) {
-            estimate = counter.getAsLong();
-            final long left = most() - estimate;
-            leftToAdd = left <= 0 ? ATTEMPTS_BEYOND : Math.max(left / 8, LEAST_ADDED);
+        final long now = clock.getAsLong();
+        if (leftToAdd <= 0 || now - due >= 0) {
+            final long counted = counter.getAsLong();
+            estimate = counted == UNKNOWN ? estimate : counted;
+            leftToAdd = Math.max((most() - estimate) / 8, LEAST_ADDED);
+            final long end = clock.getAsLong();
+            due = end + Math.max(PAUSES * (end - now), LEAST_PAUSE_NANOS);
         }
-        if (estimate + more <= most()) {
-            return true;
-        }
-        leftToAdd--; // so that others' unmapping is seen
-        return false;
+        return estimate + more <= most();
     }
 
     /** Returns whether an eighth of the limit can be used yet: below, every few changes would be counted again. */

@@ -28,7 +28,7 @@ abstract class HostPagesContract extends PageSourceFaultsContract {
     /** Few mappings, of which what the JVM has now is not counted. */
     static ProcessMappings fewMappings() {
         final long others = ProcessMappings.count();
-        return new ProcessMappings(MAPPINGS, () -> ProcessMappings.count() - others);
+        return new ProcessMappings(MAPPINGS, () -> Math.max(0, ProcessMappings.count() - others), System::nanoTime);
     }
 
     private static final int EAGAIN = 11;

@@ -18,11 +18,12 @@ import org.junit.jupiter.api.Test;
 class MappedBlocksTest {
     private static final long BLOCK = 1 << 18;
     private static final int BLOCKS = 1000;
+    private static final long SECOND = 1_000_000_000;
 
     /** Addresses with and without memory, of which Linux counts neighbours as one mapping. */
     private final Space space = new Space();
 
-    private final ProcessMappings mappings = new ProcessMappings(400, space::count);
+    private final ProcessMappings mappings = new ProcessMappings(400, space::count, () -> space.nanos);
     private final MappedBlocks blocks = new MappedBlocks(mappings, space);
 
     private List<Long> allocate(int count) {
@@ -81,10 +82,50 @@ class MappedBlocksTest {
         assertThat(blocks.allocate(BLOCK))
                 .as("the count is not read again at each call")
                 .isZero();
-        for (int i = 0; i < 1024; i++) {
-            blocks.allocate(BLOCK);
-        }
+        space.nanos += SECOND;
         assertThat(blocks.allocate(BLOCK)).isNotZero();
+    }
+
+    @Test
+    void mappingsThatOthersAddedLaterAreSeen() {
+        final List<Long> live = allocate(100);
+        space.others = 298;
+        space.nanos += SECOND;
+        for (int i = 0; i < live.size(); i += 2) {
+            blocks.free(live.get(i), BLOCK);
+        }
+        assertThat(space.count()).isLessThanOrEqualTo(300);
+    }
+
+    @Test
+    void aCountThatCannotBeReadLeavesWhatIsKnown() {
+        allocate(1);
+        space.isReadable = false;
+        allocateAndFreeEverySecond();
+        assertThat(space.mapped.size()).isLessThanOrEqualTo(300);
+    }
+
+    /** A block joins the mapping before it, so it needs no room for one more. */
+    @Test
+    void holesBetweenMappingsServeBlocksWhereThereIsNoRoom() {
+        allocateAndFreeEverySecond();
+        final long end = space.end();
+        allocate(BLOCKS / 2);
+        assertThat(space.end()).isEqualTo(end);
+        assertThat(space.mapped).hasSize(1);
+    }
+
+    @Test
+    void aHoleThatAnotherOwnerHasTakenServesNoBlock() {
+        allocateAndFreeEverySecond();
+        space.ignoresWish = true;
+        final int before = space.mapped.size();
+        int served = 0;
+        while (blocks.allocate(BLOCK) != 0) {
+            served++;
+        }
+        assertThat(served).isPositive().isLessThan(BLOCKS / 2);
+        assertThat(space.mapped).hasSize(before);
     }
 
     @Test
@@ -144,10 +185,13 @@ class MappedBlocksTest {
         private @Nullable Error failure;
         private @Nullable Error failureOfDiscard;
         private int reads;
+        private long nanos;
+        private boolean isReadable = true;
+        private boolean ignoresWish;
 
         long count() {
             reads++;
-            return mapped.size() + others;
+            return isReadable ? mapped.size() + others : ProcessMappings.UNKNOWN;
         }
 
         long end() {
@@ -163,14 +207,22 @@ class MappedBlocksTest {
         }
 
         @Override
-        public long map(long byteSize) {
-            long address = BLOCK;
+        public long map(long wish, long byteSize) {
+            if (wish != 0 && !ignoresWish) {
+                assertThat(mapped.ceilingKey(wish)).isGreaterThanOrEqualTo(wish + byteSize);
+                return mapAt(wish, byteSize);
+            }
+            long address = wish == 0 ? BLOCK : end() + BLOCK;
             for (final Map.Entry<Long, Long> one : mapped.entrySet()) {
                 if (one.getKey() - address >= byteSize) {
                     break;
                 }
-                address = one.getValue();
+                address = Math.max(address, one.getValue());
             }
+            return mapAt(address, byteSize);
+        }
+
+        private long mapAt(long address, long byteSize) {
             add(mapped, address, address + byteSize);
             resident.set(unit(address), unit(address + byteSize));
             return address;
