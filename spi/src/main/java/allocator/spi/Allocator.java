@@ -1,5 +1,7 @@
 package allocator.spi;
 
+import java.util.Optional;
+
 /**
  * Allocates memory of one kind on one device: Java's counterpart of ONNX Runtime's {@code OrtAllocator}.
  *
@@ -37,16 +39,18 @@ public interface Allocator {
     long alloc(long byteSize);
 
     /**
-     * Frees a block of this allocator: of {@link #alloc}, {@link #reserve} or
+     * Ends the life of a block of this allocator: of {@link #alloc}, {@link #reserve} or
      * {@link StreamAwareAllocator#allocOnStream}. The allocator decides whether to return the memory to the device or
      * to hold it for further allocations; see {@link ShrinkableAllocator#shrink}.
+     *
+     * <p>The free of a live block takes effect whatever the device says. Memory that the device does not take back
+     * stays with the allocator: it counts as held, and is offered to the device again at a shrink, at the close, and
+     * before a request fails (A-07).
      *
      * @param address the address that the allocation returned; {@code 0} does nothing (A-02)
      * @throws InvalidFreeException if {@code address} is not the start of a live block of this allocator: a
      *     {@link ForeignAddressException}, {@link InteriorAddressException} or {@link DoubleFreeException}, as far as
      *     the allocator can distinguish them (A-06); nothing changes
-     * @throws DeviceException if the driver fails to take the memory back; the block is dead nevertheless. After any
-     *     other exception or error the block is still live, and freeing it again tries again (A-07)
      * @throws AllocatorClosedException if this allocator is closed
      */
     void free(long address);
@@ -104,5 +108,18 @@ public interface Allocator {
      */
     default AllocatorOptions effectiveOptions() {
         return AllocatorOptions.EMPTY;
+    }
+
+    /**
+     * Returns a capability of this allocator: an optional interface, of this package or another one. A wrapper returns
+     * its own where it counts, checks or charges, and otherwise that of the allocator that it wraps. Ask once, not for
+     * each call.
+     *
+     * @param capability the interface
+     * @param <T> its type
+     * @return the capability, empty if this allocator does not have it; the same on every call
+     */
+    default <T> Optional<T> as(Class<T> capability) {
+        return capability.isInstance(this) ? Optional.of(capability.cast(this)) : Optional.empty();
     }
 }

@@ -1,391 +1,656 @@
 package allocator.provider.support;
 
+import allocator.provider.support.event.AllocatorEvents;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorSnapshot.Chunk;
 import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.DoubleFreeException;
+import allocator.spi.ForeignAddressException;
+import allocator.spi.InteriorAddressException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.MemoryInfo;
+import allocator.spi.SyncStream;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.LongUnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The books of an allocator that takes each block from its device: live blocks with their sizes, statistics, and memory
- * that the device did not take back. It makes the calls to the device, so that nothing is lost whatever fails on the
- * way: the device call with any exception or error, the Java heap, or the thread's stack.
+ * The books of an allocator that takes each block from its device: live blocks with their sizes, counters, and memory
+ * that the device did not take back.
  *
- * <p>A block is entered after the device has handed it out, for which room is made before; it is removed before the
- * device gets it back, so that an address which comes again at once meets no old entry. Memory that the device did not
- * take back stays held, and {@link #returnAgain} tries again. If the device hands such memory out again, it had taken
- * it back, whatever it threw: the memory is the new block's alone then, and counts once. So a second return is made
- * while no allocation is under way.
+ * <p><b>A free takes effect.</b> A block that is freed is dead, whatever the device says. Memory that the device did
+ * not take back is <em>unreturned</em>: it counts as held, its refusal is logged and recorded as an event, and
+ * {@link #returnAgain} and {@link #returnAll} offer it again. A block whose device cannot take it back yet, since work
+ * may use it, <em>waits</em> in the same list.
+ *
+ * <p>A block is in no table while its device takes it back, so that an address which comes again at once meets no old
+ * entry. The device may have taken memory although it failed: what it hands out, it had taken back. Unreturned memory
+ * is therefore offered again only while no allocation is under way, and an allocation that begins then waits.
+ *
+ * <p>The room of an entry is made before the device is called, so that the end of the Java heap loses nothing. If the
+ * thread's stack ends while tables change, later allocations are rejected.
  *
  * <p>Safe for use by several threads. The device is called without a lock of the ledger, by several threads at once. A
  * call that takes memory from the device must not call the ledger.
+ *
+ * @param <T> what a block may belong to, such as a stream
  */
-public final class BlockLedger {
-    private final MemoryInfo info;
-    private final LiveSizes live = new LiveSizes();
-    private final LiveSizes unreturned = new LiveSizes();
-    private final ReturnsUnderWay leaving = new ReturnsUnderWay();
-    private final BlockCounters counters = new BlockCounters();
-    private final ReturnGate gate = new ReturnGate();
+public final class BlockLedger<T> {
+    private static final Logger LOG = System.getLogger(BlockLedger.class.getName());
 
-    /** Device calls under way, which enter a block at their end. */
+    /** The size of a block that waits is its value less this; that of unreturned memory is the value negated. */
+    private static final long WAITING = Long.MIN_VALUE;
+
+    private final MemoryInfo info;
+    private final Return<T> device;
+    private final LongTable<T> blocks;
+    private final BlockCounters counters = new BlockCounters();
+    private final ChangeMark mark = new ChangeMark();
+    private final LogLimit logLimit = new LogLimit();
+
+    /** Device calls under way that may hand memory out. */
     private int arriving;
 
-    /** Returns that failed so far. */
-    private volatile long numFailed;
+    /** Whether a thread offers unreturned memory again. */
+    private boolean isReturning;
 
     private long bytesHeld;
     private long peakBytesHeld;
+    private long failedReturns;
 
-    /** A call to a device that gives memory back. */
+    /** Bytes that are unreturned or wait. Written under the lock. */
+    private volatile long unreturnedBytes;
+
+    /**
+     * Gives memory back to a device.
+     *
+     * @param <T> what a block may belong to
+     */
     @FunctionalInterface
-    public interface Return {
+    public interface Return<T> {
         /**
-         * Gives memory back to the device. If it throws anything, the memory counts as not taken back, until the device
-         * hands it out again.
+         * Gives memory back. If it throws anything, the memory counts as not taken, until the device hands it out.
+         *
+         * @param address first byte
+         * @param byteSize the size that was requested, in bytes
+         * @param owner what the block belongs to, {@code null} for nothing
+         * @return false if the memory cannot go back now, as work may use it; the device was not called
+         */
+        boolean giveBack(long address, long byteSize, @Nullable T owner);
+    }
+
+    /**
+     * Opens empty books of blocks that belong to nothing.
+     *
+     * @param info the memory served, for messages
+     * @param device gives memory back to the device
+     * @return the ledger
+     */
+    public static BlockLedger<Void> of(MemoryInfo info, Device device) {
+        return new BlockLedger<>(
+                info,
+                (address, byteSize, owner) -> {
+                    device.giveBack(address, byteSize);
+                    return true;
+                },
+                false);
+    }
+
+    /** A device that takes memory back at once. */
+    @FunctionalInterface
+    public interface Device {
+        /**
+         * Gives memory back. If it throws anything, the memory counts as not taken, until the device hands it out.
          *
          * @param address first byte
          * @param byteSize the size that was requested, in bytes
          */
         void giveBack(long address, long byteSize);
-
-        /**
-         * Waits for whatever may still use the memory. Called before {@link #giveBack}, while allocations go on: during
-         * a second return itself they wait. If it throws anything, the memory counts as not taken back. Does nothing
-         * unless overridden.
-         */
-        default void awaitUsers() {}
     }
 
     /**
      * Opens empty books.
      *
      * @param info the memory served, for messages
+     * @param device gives memory back to the device
      */
-    public BlockLedger(MemoryInfo info) {
+    public BlockLedger(MemoryInfo info, Return<T> device) {
+        this(info, device, true);
+    }
+
+    private BlockLedger(MemoryInfo info, Return<T> device, boolean hasOwners) {
         this.info = info;
-        FailedReturn.prepare();
+        this.device = device;
+        blocks = new LongTable<>(hasOwners);
     }
 
     /**
-     * Takes a block from the device and enters it.
+     * Takes a block from the device and enters it. If the device has no memory, or throws an exception, offers it what
+     * is unreturned, and where it takes some of that back, asks once more.
      *
      * @param byteSize size in bytes, above zero
-     * @param device takes memory of a size from the device and returns its address, where no live block starts;
-     *     {@code 0} if the device has none
+     * @param take takes memory of a size from the device and returns its address, where no live block starts; {@code 0}
+     *     if the device has none
      * @return the address; {@code 0} if the device has no memory, which counts as a failed allocation
      * @throws OutOfMemoryError if the Java heap has no room for the entry; the device is not called
-     * @throws StackOverflowError if the thread's stack has little left; the device is not called
      */
-    public long allocate(long byteSize, LongUnaryOperator device) {
-        return allocate(byteSize, device, false);
+    public long allocate(long byteSize, LongUnaryOperator take) {
+        return allocate(byteSize, take, false);
     }
 
     /**
      * Takes a block from the device as a reserve and enters it, as {@link #allocate} does.
      *
      * @param byteSize size in bytes, above zero
-     * @param device takes memory from the device
+     * @param take takes memory from the device
      * @return the address; {@code 0} if the device has no memory
      */
-    public long reserve(long byteSize, LongUnaryOperator device) {
-        return allocate(byteSize, device, true);
+    public long reserve(long byteSize, LongUnaryOperator take) {
+        return allocate(byteSize, take, true);
     }
 
-    private long allocate(long byteSize, LongUnaryOperator device, boolean isReserve) {
-        StackReserve.touch();
-        gate.enterAllocation();
+    private long allocate(long byteSize, LongUnaryOperator take, boolean isReserve) {
         try {
-            return allocateInside(byteSize, device, isReserve);
-        } finally {
-            gate.exitAllocation();
+            final long address = takeOnce(byteSize, take, isReserve);
+            if (address != 0 || returnAgain() == 0) {
+                return counted(address);
+            }
+        } catch (RuntimeException e) {
+            if (returnAgain() == 0) {
+                throw e;
+            }
         }
+        return counted(takeOnce(byteSize, take, isReserve));
     }
 
-    private long allocateInside(long byteSize, LongUnaryOperator device, boolean isReserve) {
-        expect();
-        long address = 0;
-        boolean hasReturned = false;
-        try {
-            address = device.applyAsLong(byteSize);
-            hasReturned = true;
-        } finally {
-            enter(address, byteSize, isReserve, hasReturned);
+    private long counted(long address) {
+        if (address == 0) {
+            failed();
         }
         return address;
     }
 
-    private synchronized void expect() {
-        live.ensureRoom(arriving + 1);
+    private long takeOnce(long byteSize, LongUnaryOperator take, boolean isReserve) {
+        begin();
+        long address = 0;
+        try {
+            address = take.applyAsLong(byteSize);
+        } finally {
+            end(address, byteSize, null, isReserve);
+        }
+        return address;
+    }
+
+    /**
+     * Begins an allocation: makes the room of its entry. Call {@link #end} afterwards, whatever happens. Waits while
+     * unreturned memory is offered to the device again.
+     *
+     * @throws OutOfMemoryError if the Java heap has no room for an entry; nothing has begun
+     * @throws IllegalStateException if an error ended an earlier change of these books halfway
+     */
+    public synchronized void begin() {
+        mark.requireWhole("the allocator of " + info);
+        awaitReturns();
+        blocks.expect();
         arriving++;
     }
 
-    private synchronized void enter(long address, long byteSize, boolean isReserve, boolean hasReturned) {
+    private void awaitReturns() {
+        boolean isInterrupted = false;
+        while (isReturning) {
+            try {
+                wait();
+            } catch (InterruptedException e) {
+                isInterrupted = true;
+            }
+        }
+        if (isInterrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /**
+     * Ends an allocation and enters its block, if it has one. Takes nothing from the Java heap.
+     *
+     * @param address what the device handed out, where no live block starts; {@code 0} for nothing
+     * @param byteSize its size in bytes
+     * @param owner what the block belongs to, {@code null} for nothing
+     * @param isReserve whether it counts as a reserve
+     */
+    public synchronized void end(long address, long byteSize, @Nullable T owner, boolean isReserve) {
+        mark.begin();
         arriving--;
-        if (address != 0) {
-            // What the device hands out, it has taken back before, whatever it throws or threw then.
-            bytesHeld -= unreturned.removeOverlapping(address, byteSize);
-            bytesHeld -= leaving.handedOut(address, byteSize);
-            live.put(address, byteSize);
+        if (address == 0) {
+            blocks.expectNoMore();
+        } else {
+            forgetUnreturned(blocks.find(address));
+            blocks.add(address, byteSize, owner);
             counters.allocated(byteSize, byteSize);
             bytesHeld += byteSize;
             peakBytesHeld = Math.max(peakBytesHeld, bytesHeld);
             if (isReserve) {
                 counters.reserved();
             }
-        } else if (hasReturned) {
-            counters.failed();
+        }
+        mark.end();
+    }
+
+    /** Forgets memory that the device has handed out again: it had taken it back. */
+    @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock, read without it
+    private void forgetUnreturned(int slot) {
+        if (slot >= 0) {
+            final long byteSize = sizeOf(blocks.value(slot));
+            unreturnedBytes -= byteSize;
+            bytesHeld -= byteSize;
         }
     }
 
-    /** Counts an allocation for which the device call threw because it has no memory. */
+    private static long sizeOf(long value) {
+        return value >= 0 ? value : isWaiting(value) ? value - WAITING : -value;
+    }
+
+    private static boolean isWaiting(long value) {
+        return value < WAITING / 2;
+    }
+
+    /** Counts an allocation that failed for lack of memory. */
     public synchronized void failed() {
         counters.failed();
     }
 
     /**
-     * Removes a live block and gives it back to the device. After a {@link DeviceException} the block is dead, and
-     * another free of its address is rejected (A-06): {@link #returnAgain} tries again.
+     * Ends the life of a block and gives its memory back. If the device fails, it is asked once more at once, unless an
+     * allocation is under way, since the failure may have been one of earlier work; otherwise the memory is unreturned.
      *
      * @param address what the allocation returned
-     * @param device gives memory back
-     * @throws DeviceException if that throws anything; the memory is held and not live
      * @throws InvalidFreeException if no live block starts there; nothing changes, and the device is not called
-     * @throws OutOfMemoryError if the Java heap has no room; nothing changes, and the device is not called
-     * @throws StackOverflowError if the thread's stack has little left; nothing changes, and the device is not called
      */
-    public void free(long address, Return device) {
-        StackReserve.touch();
-        final long byteSize = removeLive(address);
-        if (byteSize == LiveSizes.NONE) {
-            throw invalidFree(address);
-        }
-        giveBackOrFail(address, byteSize, device, false);
-    }
-
-    private synchronized InvalidFreeException invalidFree(long address) {
-        return unreturned.sizeOf(address) == LiveSizes.NONE
-                ? InvalidFrees.diagnose(live, address, info)
-                : new DoubleFreeException(
-                        address, "it was freed already, and the device failed to take the memory back to " + info);
-    }
-
-    /**
-     * Tries again to give memory back that the device did not take back, as {@link RetryableReturns#returnAgain} has
-     * it.
-     *
-     * @param address what the allocation returned
-     * @param device gives memory back
-     * @return true if the device has taken the memory back now; false if no such memory starts there, in which case the
-     *     device is not called
-     * @throws DeviceException if {@code device} throws anything; the memory is held and not live
-     * @throws OutOfMemoryError if the Java heap has no room; nothing changes, and the device is not called
-     * @throws StackOverflowError if the thread's stack has little left; nothing changes, and the device is not called
-     */
-    public boolean returnAgain(long address, Return device) {
-        StackReserve.touch();
-        if (!isUnreturned(address)) {
-            return false;
-        }
-        final long failedBefore = numFailed;
-        awaitUsersOrFail(device);
-        gate.enterReturn();
-        try {
-            final long byteSize = removeUnreturned(address);
-            if (byteSize != LiveSizes.NONE) {
-                // Otherwise it may be memory that was handed out again meanwhile, and has had other users.
-                giveBackOrFail(address, byteSize, device, numFailed == failedBefore);
+    public void free(long address) {
+        final long byteSize;
+        final T owner;
+        synchronized (this) {
+            final int slot = blocks.find(address);
+            if (slot < 0 || blocks.value(slot) < 0) {
+                throw invalidFree(address, slot);
             }
-            return byteSize != LiveSizes.NONE;
-        } finally {
-            gate.exitReturn();
+            byteSize = blocks.value(slot);
+            owner = blocks.attachment(slot);
+            removeLive(slot, byteSize);
         }
+        giveBackTwice(address, byteSize, owner);
     }
 
-    private static void awaitUsersOrFail(Return device) {
-        try {
-            device.awaitUsers();
-        } catch (Throwable e) {
-            throw FailedReturn.of(e);
+    private void removeLive(int slot, long byteSize) {
+        mark.begin();
+        blocks.removeForNow(slot);
+        counters.freed(byteSize, byteSize);
+        mark.end();
+    }
+
+    private InvalidFreeException invalidFree(long address, int slot) {
+        if (slot >= 0) {
+            return new DoubleFreeException(
+                    address, "it was freed already, and " + info + " has not taken the memory back");
         }
-    }
-
-    private synchronized boolean isUnreturned(long address) {
-        return unreturned.sizeOf(address) != LiveSizes.NONE;
-    }
-
-    private void giveBackOrFail(long address, long byteSize, Return device, boolean isUnused) {
-        try {
-            giveBack(address, byteSize, device, isUnused);
-        } catch (Throwable e) {
-            throw FailedReturn.of(e);
-        }
-    }
-
-    private void giveBack(long address, long byteSize, Return device, boolean isUnused) {
-        final long number = numberOfReturn(address);
-        boolean isReturned = false;
-        try {
-            if (!isUnused) {
-                device.awaitUsers();
+        for (int other = 0; other < blocks.capacity(); other++) {
+            final long start = blocks.address(other);
+            final long byteSize = start == 0 ? 0 : blocks.value(other);
+            if (byteSize > 0 && Long.compareUnsigned(address - start, byteSize) < 0) {
+                return new InteriorAddressException(
+                        address,
+                        (address - start) + " bytes into the block of " + byteSize + " bytes at 0x"
+                                + Long.toHexString(start) + " of " + info);
             }
-            device.giveBack(address, byteSize);
-            isReturned = true;
-        } finally {
-            left(address, byteSize, isReturned, number);
+        }
+        return new ForeignAddressException(
+                address, "not a live block of " + info + "; it was freed already, or is of another allocator");
+    }
+
+    private void giveBackTwice(long address, long byteSize, @Nullable T owner) {
+        final Throwable failure = giveBack(address, byteSize, owner, device);
+        if (isUnreturned(address)) {
+            final boolean isAlone = beginReturning();
+            try {
+                offer(address, isAlone, device);
+            } finally {
+                endReturning(isAlone);
+            }
+        }
+        if (failure != null && isUnreturned(address)) {
+            report(address, byteSize, failure);
         }
     }
 
-    /** Removes a block that is about to go back; returns {@link LiveSizes#NONE} if none starts there. */
-    private synchronized long removeLive(long address) {
-        live.ensureRoom(arriving); // there is room; makes the table smaller if few blocks are left
-        final long byteSize = leave(live, address);
-        if (byteSize != LiveSizes.NONE) {
-            counters.freed(byteSize, byteSize);
+    private boolean isUnreturned(long address) {
+        return unreturnedAt(address) != 0;
+    }
+
+    private synchronized long unreturnedAt(long address) {
+        final int slot = blocks.find(address);
+        return slot >= 0 && blocks.value(slot) < 0 ? sizeOf(blocks.value(slot)) : 0;
+    }
+
+    /** Gives memory back that is in no table, and whose entry has room; returns what the device threw. */
+    private @Nullable Throwable giveBack(long address, long byteSize, @Nullable T owner, Return<T> to) {
+        boolean isTaken = false;
+        Throwable failure = null;
+        try {
+            isTaken = to.giveBack(address, byteSize, owner);
+        } catch (Throwable e) {
+            failure = e;
         }
-        return byteSize;
+        settle(address, byteSize, owner, isTaken, failure == null);
+        return failure;
     }
 
-    /** Removes memory that the device did not take back; returns {@link LiveSizes#NONE} if none starts there. */
-    private synchronized long removeUnreturned(long address) {
-        return leave(unreturned, address);
-    }
-
-    private long leave(LiveSizes from, long address) {
-        leaving.ensureRoom(1);
-        unreturned.ensureRoom(leaving.count() + 1);
-        final long byteSize = from.remove(address);
-        if (byteSize != LiveSizes.NONE) {
-            leaving.begin(address, byteSize);
-        }
-        return byteSize;
-    }
-
-    private synchronized long numberOfReturn(long address) {
-        return leaving.number(address);
-    }
-
-    /** Ends a call to the device. */
     @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock, read without it
-    private synchronized void left(long address, long byteSize, boolean isReturned, long number) {
-        if (!leaving.end(address, number)) {
-            return;
-        }
-        if (isReturned) {
+    private synchronized void settle(
+            long address, long byteSize, @Nullable T owner, boolean isTaken, boolean isWaiting) {
+        mark.begin();
+        if (isTaken || blocks.find(address) >= 0) { // in the second case it was taken, and handed out again
+            blocks.expectNoMore();
             bytesHeld -= byteSize;
         } else {
-            unreturned.put(address, byteSize);
-            numFailed++;
+            blocks.add(address, isWaiting ? byteSize + WAITING : -byteSize, owner);
+            unreturnedBytes += byteSize;
+        }
+        mark.end();
+    }
+
+    private void report(long address, long byteSize, Throwable failure) {
+        synchronized (this) {
+            failedReturns++;
+        }
+        try {
+            AllocatorEvents.unreturned(info, address, byteSize, failure);
+            final long number = logLimit.next();
+            if (number != 0) {
+                LOG.log(
+                        Level.WARNING,
+                        "{0}: the device did not take back {1} bytes at 0x{2}, they stay held: {3}{4}",
+                        info,
+                        Long.toString(byteSize),
+                        Long.toHexString(address),
+                        Failures.describe(failure),
+                        LogLimit.suffix(number));
+            }
+        } catch (Throwable e) {
+            // The memory is in the books, which is what counts.
         }
     }
 
     /**
-     * Gives everything back, at the close: live blocks first, then memory that the device did not take back. All is
-     * tried; what fails stays in the books, and another call tries it again. A block that another thread frees
-     * meanwhile is that thread's to return: if it is still on its way, {@link #isEmpty} returns false.
+     * Ends an allocation without a block, in place of {@link #end}, and gives back what was taken for it.
      *
-     * @param device gives memory back; the first thing that it throws, this method throws at the end, with the others
-     *     suppressed; what it throws for memory that it did not take back before, as a {@link DeviceException}
+     * @param address what the device handed out
+     * @param byteSize its size in bytes
+     * @param owner what the block would have belonged to, {@code null} for nothing
      */
-    public void returnAll(Return device) {
-        StackReserve.touch();
-        final long[] blocks;
-        final long[] left;
+    public void rollBack(long address, long byteSize, @Nullable T owner) {
         synchronized (this) {
-            blocks = live.addresses();
-            left = unreturned.addresses();
+            mark.begin();
+            arriving--;
+            bytesHeld += byteSize;
+            mark.end();
         }
-        final Failures failure = new Failures();
-        returnAll(blocks, device, failure);
-        returnAll(left, device, failure);
-        failure.throwIfAny();
+        final Throwable failure = giveBack(address, byteSize, owner, device);
+        if (failure != null) {
+            report(address, byteSize, failure);
+        }
     }
 
-    private void returnAll(long[] addresses, Return device, Failures failure) {
+    /**
+     * Offers to the device again what it did not take back, and what waited, as {@link UnreturnedMemory#returnAgain}
+     * has it: unreturned memory only while no allocation is under way, what waits in any case.
+     *
+     * @return the bytes that the device has taken back
+     */
+    public long returnAgain() {
+        if (unreturnedBytes == 0) {
+            return 0;
+        }
+        long returned = 0;
+        final long[] addresses = unreturnedAddresses();
+        final boolean isAlone = beginReturning();
+        try {
+            for (final long address : addresses) {
+                final long byteSize = unreturnedAt(address);
+                offer(address, isAlone, device);
+                returned += byteSize - unreturnedAt(address);
+            }
+        } finally {
+            endReturning(isAlone);
+        }
+        return returned;
+    }
+
+    private synchronized boolean beginReturning() {
+        if (isReturning || arriving > 0) {
+            return false;
+        }
+        isReturning = true;
+        return true;
+    }
+
+    private synchronized void endReturning(boolean isAlone) {
+        if (isAlone) {
+            isReturning = false;
+            notifyAll();
+        }
+    }
+
+    /** Offers memory again that is in the books and not live; returns what the device threw. */
+    @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock, read without it
+    private @Nullable Throwable offer(long address, boolean isAlone, Return<T> to) {
+        final long byteSize;
+        final T owner;
+        synchronized (this) {
+            final int slot = blocks.find(address);
+            final long value = slot < 0 ? 0 : blocks.value(slot);
+            if (value >= 0 || !(isAlone || isWaiting(value))) {
+                return null;
+            }
+            byteSize = sizeOf(value);
+            owner = blocks.attachment(slot);
+            mark.begin();
+            blocks.removeForNow(slot);
+            unreturnedBytes -= byteSize;
+            mark.end();
+        }
+        return giveBack(address, byteSize, owner, to);
+    }
+
+    /** Returns where unreturned memory starts, without any that overlaps a live block: its device had taken it back. */
+    private synchronized long[] unreturnedAddresses() {
+        final long[] live = addresses(true);
+        for (int i = 0; i < live.length; i++) {
+            live[i] ^= Long.MIN_VALUE; // in the order of unsigned numbers
+        }
+        Arrays.sort(live);
+        final long[] addresses = addresses(false);
         for (final long address : addresses) {
-            try {
-                final long byteSize = removeLive(address);
-                if (byteSize != LiveSizes.NONE) {
-                    giveBack(address, byteSize, device, false);
-                } else {
-                    returnAgain(address, device);
-                }
-            } catch (Throwable e) {
-                failure.add(e);
+            final int slot = blocks.find(address);
+            if (!isWaiting(blocks.value(slot)) && overlaps(live, address, sizeOf(blocks.value(slot)))) {
+                forgetUnreturned(slot);
+                blocks.remove(slot);
             }
         }
+        return addresses;
+    }
+
+    private boolean overlaps(long[] live, long address, long byteSize) {
+        final int next = -1 - Arrays.binarySearch(live, address ^ Long.MIN_VALUE);
+        if (next < live.length && (live[next] ^ Long.MIN_VALUE) - address < byteSize) {
+            return true;
+        }
+        final long before = next == 0 ? 0 : live[next - 1] ^ Long.MIN_VALUE;
+        return next > 0 && address - before < blocks.value(blocks.find(before));
+    }
+
+    private long[] addresses(boolean isLive) {
+        return Arrays.stream(blocks.addresses())
+                .filter(address -> blocks.value(blocks.find(address)) > 0 == isLive)
+                .toArray();
     }
 
     /**
-     * Returns the size of a live block, or of memory that the device did not take back.
+     * Gives everything back, at the close, while no allocation is under way: live blocks, and memory that the device
+     * did not take back. All is tried; what fails stays in the books, and another call tries it again.
+     *
+     * @param to gives memory back
+     * @throws DeviceException if the device has not taken everything back; it names the bytes
+     */
+    public void returnAll(Return<T> to) {
+        Throwable failure = null;
+        final long[] addresses;
+        synchronized (this) {
+            addresses = blocks.addresses();
+        }
+        for (final long address : addresses) {
+            final Throwable thrown = returnAtClose(address, to);
+            failure = failure == null ? thrown : failure;
+        }
+        if (unreturnedBytes > 0) {
+            throw new DeviceException(
+                    "the device has not taken back " + unreturnedBytes + " bytes of " + info
+                            + "; another close offers them again"
+                            + (failure == null ? "" : ": " + Failures.messageOf(failure)),
+                    failure);
+        }
+    }
+
+    private @Nullable Throwable returnAtClose(long address, Return<T> to) {
+        final long byteSize;
+        final T owner;
+        synchronized (this) {
+            final int slot = blocks.find(address);
+            if (slot < 0) {
+                return null;
+            }
+            byteSize = blocks.value(slot);
+            owner = blocks.attachment(slot);
+            if (byteSize > 0) {
+                removeLive(slot, byteSize);
+            }
+        }
+        if (byteSize < 0) {
+            return offer(address, true, to);
+        }
+        final Throwable failure = giveBack(address, byteSize, owner, to);
+        if (failure != null) {
+            report(address, byteSize, failure);
+        }
+        return failure;
+    }
+
+    /** Gives everything back, as {@link #returnAll(Return)} does, to the device of these books. */
+    public void returnAll() {
+        returnAll(device);
+    }
+
+    /**
+     * Returns the size of a live block.
      *
      * @param address first byte
-     * @return the size that was requested, in bytes; {@link LiveSizes#NONE} if no such memory starts there
+     * @return the size that was requested, in bytes; {@code -1} if no live block starts there
      */
-    public synchronized long sizeOf(long address) {
-        final long byteSize = live.sizeOf(address);
-        return byteSize == LiveSizes.NONE ? unreturned.sizeOf(address) : byteSize;
+    public synchronized long sizeOfLive(long address) {
+        final int slot = blocks.find(address);
+        return slot < 0 || blocks.value(slot) < 0 ? -1 : blocks.value(slot);
     }
 
     /**
-     * Returns whether nothing is held.
+     * Returns what a live block belongs to.
      *
-     * @return true if there are neither live blocks nor memory that the device did not take back, and no call to the
-     *     device is under way: a block on its way back is held until the device has taken it
+     * @param address first byte
+     * @return its owner; {@code null} if it has none, or no live block starts there
+     */
+    public synchronized @Nullable T ownerOfLive(long address) {
+        final int slot = blocks.find(address);
+        return slot < 0 || blocks.value(slot) < 0 ? null : blocks.attachment(slot);
+    }
+
+    /**
+     * Returns the memory that the device has not taken back: unreturned, or waiting.
+     *
+     * @return bytes
+     */
+    public long unreturnedBytes() {
+        return unreturnedBytes;
+    }
+
+    /**
+     * Returns whether nothing is live and the device has taken everything back.
+     *
+     * @return true if the books have no entry and no memory is on its way back
      */
     public synchronized boolean isEmpty() {
-        return bytesHeld == 0 && arriving == 0 && leaving.count() == 0;
-    }
-
-    /** Returns the Java heap that the tables take, in bytes, approximately. */
-    synchronized long heapBytes() {
-        return live.heapBytes() + unreturned.heapBytes() + leaving.heapBytes();
+        return bytesHeld == 0;
     }
 
     /**
-     * Lists the memory in the books, for {@link allocator.spi.InspectableAllocator}: live blocks, and memory that the
-     * device did not take back. What is on its way back is not listed. Calls no device.
+     * Lists the memory in the books, for {@link allocator.spi.InspectableAllocator}. What is on its way back is not
+     * listed. Calls no device.
      *
      * @return blocks without regions
      */
     public AllocatorSnapshot inspect() {
-        final long[][] liveCopy;
-        final long[][] unreturnedCopy;
+        final List<Chunk> chunks = new ArrayList<>();
         synchronized (this) {
-            liveCopy = live.copy();
-            unreturnedCopy = unreturned.copy();
+            for (int slot = 0; slot < blocks.capacity(); slot++) {
+                if (blocks.address(slot) != 0) {
+                    chunks.add(chunk(slot));
+                }
+            }
         }
-        final List<Chunk> blocks = new ArrayList<>();
-        add(blocks, liveCopy, State.LIVE);
-        add(blocks, unreturnedCopy, State.UNRETURNED);
-        blocks.sort(Comparator.comparing(Chunk::address, Long::compareUnsigned));
-        return new AllocatorSnapshot(List.of(), blocks);
+        chunks.sort(Comparator.comparing(Chunk::address, Long::compareUnsigned));
+        return new AllocatorSnapshot(List.of(), chunks);
     }
 
-    private static void add(List<Chunk> blocks, long[][] copy, State state) {
-        for (int i = 0; i < copy[0].length; i++) {
-            final long byteSize = copy[1][i];
-            blocks.add(new Chunk(copy[0][i], byteSize, state == State.LIVE ? byteSize : 0, state, 0));
-        }
+    private Chunk chunk(int slot) {
+        final long value = blocks.value(slot);
+        final State state = value > 0 ? State.LIVE : isWaiting(value) ? State.WAITING : State.UNRETURNED;
+        final long stream = blocks.attachment(slot) instanceof SyncStream owner ? owner.id() : 0;
+        return new Chunk(blocks.address(slot), sizeOf(value), Math.max(0, value), state, stream);
     }
 
     /**
      * Returns the statistics at this moment. There is no limit, and free bytes are those on their way back or not taken
-     * back.
+     * back. The counters {@code failedReturns} and {@code unreturnedBytes} are of a ledger's own.
      *
      * @return the statistics
      */
     public synchronized AllocatorStats stats() {
-        return counters.toStats()
+        return statsBuilder()
                 .held(bytesHeld, peakBytesHeld)
                 .free(bytesHeld - counters.bytesInUse(), 0)
                 .build();
+    }
+
+    /**
+     * Begins statistics whose bytes held and free the caller adds.
+     *
+     * @return a builder with in-use figures, calls, and the ledger's own counters set
+     */
+    public synchronized AllocatorStats.Builder statsBuilder() {
+        return counters.toStats()
+                .counter("failedReturns", failedReturns, AllocatorStats.Unit.COUNT, true)
+                .counter("unreturnedBytes", unreturnedBytes, AllocatorStats.Unit.BYTES, false);
+    }
+
+    /**
+     * Returns the bytes in use.
+     *
+     * @return bytes of live blocks
+     */
+    public synchronized long bytesInUse() {
+        return counters.bytesInUse();
     }
 }

@@ -9,11 +9,9 @@ import java.util.concurrent.locks.LockSupport;
  * notice a destroyed handle, it crashes.
  *
  * <p>Entering and leaving are one atomic addition each. Closing waits for the calls that are inside; no call enters
- * after it. A caller touches its stack ({@link StackReserve}) before it enters, so that it leaves whatever happens
- * inside:
+ * after it.
  *
  * <pre>{@code
- * StackReserve.touchShallow();
  * guard.enter(this);
  * try {
  *     // use the handle

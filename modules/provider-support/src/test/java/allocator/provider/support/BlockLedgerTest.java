@@ -1,9 +1,10 @@
 package allocator.provider.support;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.AllocatorStats;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceException;
@@ -16,20 +17,26 @@ import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
+/** What other threads do during a call to the device is done by the device here. */
 class BlockLedgerTest {
     private static final MemoryInfo MEMORY = new MemoryInfo(
             "Test", new MemoryLocation(DeviceType.CPU, 0, 0, MemoryType.DEFAULT), 256, AllocatorType.DEVICE);
 
-    private static final BlockLedger.Return TAKES_ALL_BACK = (address, byteSize) -> {};
+    private static final BlockLedger.Device TAKES_ALL_BACK = (address, byteSize) -> {};
 
-    private final BlockLedger ledger = new BlockLedger(MEMORY);
+    private final List<Long> returned = new ArrayList<>();
+    private BlockLedger.Device device = TAKES_ALL_BACK;
+
+    private final BlockLedger<Void> ledger = BlockLedger.of(MEMORY, (address, byteSize) -> {
+        returned.add(address);
+        device.giveBack(address, byteSize);
+    });
 
     /** What a device may throw. */
     static List<Throwable> failures() {
@@ -41,7 +48,7 @@ class BlockLedgerTest {
                 new LinkageError("failed"));
     }
 
-    private static BlockLedger.Return failingWith(Throwable failure) {
+    private static BlockLedger.Device failingWith(Throwable failure) {
         return (address, byteSize) -> throwAny(failure);
     }
 
@@ -52,6 +59,14 @@ class BlockLedgerTest {
 
     private void allocate(long address, long byteSize) {
         assertThat(ledger.allocate(byteSize, size -> address)).isEqualTo(address);
+    }
+
+    private void free(long address) {
+        ledger.free(address);
+    }
+
+    private long counter(String name) {
+        return ledger.stats().counter(name).orElseThrow().value();
     }
 
     @Nested
@@ -73,14 +88,15 @@ class BlockLedgerTest {
         }
 
         @Test
-        void memoryIsHeldUntilItIsReturned() {
+        void memoryIsHeldUntilTheDeviceHasTakenItBack() {
             allocate(0x1000, 100);
-            ledger.free(0x1000, (address, byteSize) -> {
+            device = (address, byteSize) -> {
                 assertThat(byteSize).isEqualTo(100);
                 assertThat(ledger.stats().bytesInUse()).isZero();
                 assertThat(ledger.stats().bytesHeld()).isEqualTo(100);
                 assertThat(ledger.stats().freeBytes()).isEqualTo(100);
-            });
+            };
+            free(0x1000);
             assertThat(ledger.stats().bytesHeld()).isZero();
             assertThat(ledger.stats().peakBytesHeld()).isEqualTo(100);
             assertThat(ledger.stats().peakBytesInUse()).isEqualTo(100);
@@ -92,7 +108,7 @@ class BlockLedgerTest {
         @Test
         void anAddressInsideABlockIsInterior() {
             allocate(0x1000, 100);
-            assertThatThrownBy(() -> ledger.free(0x1001, TAKES_ALL_BACK))
+            assertThatThrownBy(() -> free(0x1001))
                     .isInstanceOf(InteriorAddressException.class)
                     .hasMessageContaining("1 bytes into the block of 100 bytes at 0x1000");
             assertThat(ledger.stats().bytesInUse()).isEqualTo(100);
@@ -101,32 +117,23 @@ class BlockLedgerTest {
         @Test
         void anyOtherAddressIsForeign() {
             allocate(0x1000, 100);
-            assertThatThrownBy(() -> ledger.free(0x1000 + 100, TAKES_ALL_BACK))
-                    .isInstanceOf(ForeignAddressException.class);
-            ledger.free(0x1000, TAKES_ALL_BACK);
-            assertThatThrownBy(() -> ledger.free(0x1000, TAKES_ALL_BACK)).isInstanceOf(ForeignAddressException.class);
+            assertThatThrownBy(() -> free(0x1000 + 100)).isInstanceOf(ForeignAddressException.class);
+            free(0x1000);
+            assertThatThrownBy(() -> free(0x1000)).isInstanceOf(ForeignAddressException.class);
         }
 
         @Test
         void aBlockOnItsWayBackIsNotFreedAgain() {
             allocate(0x1000, 100);
-            ledger.free(
-                    0x1000,
-                    (address, byteSize) -> assertThatThrownBy(() -> ledger.free(address, TAKES_ALL_BACK))
-                            .isInstanceOf(ForeignAddressException.class));
+            device = (address, byteSize) ->
+                    assertThatThrownBy(() -> free(address)).isInstanceOf(ForeignAddressException.class);
+            free(0x1000);
+            assertThat(returned).containsExactly(0x1000L);
         }
     }
 
     @Nested
     class FailingDevice {
-        /** A free whose block is dead throws a device exception, whatever the device throws. */
-        private void assertThatFreeFails(Throwable failure) {
-            final DeviceException thrown =
-                    assertThrows(DeviceException.class, () -> ledger.free(0x1000, failingWith(failure)));
-            assertThat(failure instanceof DeviceException ? thrown : thrown.getCause())
-                    .isSameAs(failure);
-        }
-
         @ParameterizedTest
         @MethodSource("allocator.provider.support.BlockLedgerTest#failures")
         void anAllocationThatFailsLeavesNoTrace(Throwable failure) {
@@ -136,231 +143,214 @@ class BlockLedgerTest {
                     }))
                     .isSameAs(failure);
             assertThat(ledger.isEmpty()).isTrue();
-            assertThat(ledger.stats()).isEqualTo(new BlockLedger(MEMORY).stats());
+            assertThat(ledger.stats().numAllocs()).isZero();
         }
 
         @ParameterizedTest
         @MethodSource("allocator.provider.support.BlockLedgerTest#failures")
-        void memoryThatItDidNotTakeBackStaysHeldAndIsNotFreedAgain(Throwable failure) {
+        void aFreeTakesEffectAndTheMemoryStaysHeldUntilTheDeviceTakesIt(Throwable failure) {
             allocate(0x1000, 100);
-            assertThatFreeFails(failure);
-            assertThatThrownBy(() -> ledger.free(0x1000, TAKES_ALL_BACK)).isInstanceOf(DoubleFreeException.class);
+            device = failingWith(failure);
+            assertThatCode(() -> free(0x1000)).doesNotThrowAnyException();
+            assertThat(returned).as("asked twice").containsExactly(0x1000L, 0x1000L);
+            assertThatThrownBy(() -> free(0x1000)).isInstanceOf(DoubleFreeException.class);
             assertThat(ledger.stats().bytesHeld()).isEqualTo(100);
             assertThat(ledger.stats().bytesInUse()).isZero();
-            assertThat(ledger.returnAgain(0x1000, TAKES_ALL_BACK)).isTrue();
-            assertThat(ledger.stats().bytesHeld()).isZero();
+            assertThat(counter("failedReturns")).isEqualTo(1);
+            assertThat(counter("unreturnedBytes")).isEqualTo(100);
+            assertThat(ledger.inspect().blocks())
+                    .singleElement()
+                    .satisfies(block -> assertThat(block.state()).isEqualTo(State.UNRETURNED));
+            assertThat(ledger.returnAgain()).isZero();
+            device = TAKES_ALL_BACK;
+            assertThat(ledger.returnAgain()).isEqualTo(100);
+            assertThat(ledger.isEmpty()).isTrue();
+            assertThat(counter("unreturnedBytes")).isZero();
         }
 
-        @ParameterizedTest
-        @MethodSource("allocator.provider.support.BlockLedgerTest#failures")
-        void memoryThatItHandsOutAgainIsHeldAndReturnedOnce(Throwable failure) {
+        @Test
+        void aFailureOfEarlierWorkIsFollowedByASecondCallAtOnce() {
             allocate(0x1000, 100);
-            assertThatFreeFails(failure);
+            device = (address, byteSize) -> {
+                if (returned.size() == 1) {
+                    throw new DeviceException("of earlier work", null);
+                }
+            };
+            free(0x1000);
+            assertThat(ledger.isEmpty()).isTrue();
+            assertThat(counter("failedReturns")).isZero();
+        }
+
+        @Test
+        void memoryThatItHandsOutAgainIsHeldAndReturnedOnce() {
+            allocate(0x1000, 100);
+            device = failingWith(new LinkageError("failed"));
+            free(0x1000);
             allocate(0x1000, 200);
             assertThat(ledger.stats().bytesInUse()).isEqualTo(200);
             assertThat(ledger.stats().bytesHeld()).isEqualTo(200);
             assertThat(ledger.stats().peakBytesHeld()).isEqualTo(200);
-            assertThat(ledger.sizeOf(0x1000)).isEqualTo(200);
-            ledger.free(0x1000, TAKES_ALL_BACK);
+            assertThat(ledger.sizeOfLive(0x1000)).isEqualTo(200);
+            device = TAKES_ALL_BACK;
+            assertThat(ledger.returnAgain()).isZero();
+            free(0x1000);
             assertThat(ledger.isEmpty()).isTrue();
-            assertThatThrownBy(() -> ledger.free(0x1000, TAKES_ALL_BACK)).isInstanceOf(ForeignAddressException.class);
         }
 
         @Test
-        void allMemoryInsideABlockThatItHandsOutWasTakenBack() {
+        void unreturnedMemoryThatOverlapsALiveBlockWasTakenBack() {
+            device = failingWith(new LinkageError("failed"));
             for (long address = 0x1000; address < 0x1400; address += 0x100) {
                 allocate(address, 0x100);
+                free(address);
             }
-            assertThatThrownBy(() -> ledger.returnAll(failingWith(new LinkageError("failed"))))
-                    .isInstanceOf(LinkageError.class);
             assertThat(ledger.reserve(0x101, size -> 0x11FF)).isEqualTo(0x11FF);
-            assertThat(ledger.stats().bytesHeld()).isEqualTo(0x301);
-            final List<Long> returned = new ArrayList<>();
-            ledger.returnAll((address, byteSize) -> returned.add(address));
-            assertThat(returned).containsExactly(0x11FFL, 0x1000L, 0x1300L);
-            assertThat(ledger.isEmpty()).isTrue();
+            device = TAKES_ALL_BACK;
+            returned.clear();
+            assertThat(ledger.returnAgain()).isEqualTo(0x200);
+            assertThat(returned).containsExactlyInAnyOrder(0x1000L, 0x1300L);
+            assertThat(ledger.stats().bytesHeld()).isEqualTo(0x101);
         }
 
-        @ParameterizedTest
-        @MethodSource("allocator.provider.support.BlockLedgerTest#failures")
-        void allIsTriedAtTheCloseAndCanBeTriedAgain(Throwable failure) {
+        @Test
+        void unreturnedMemoryIsOfferedBeforeARequestFails() {
+            allocate(0x1000, 100);
+            device = failingWith(new LinkageError("failed"));
+            free(0x1000);
+            device = TAKES_ALL_BACK;
+            assertThat(ledger.allocate(100, size -> ledger.unreturnedBytes() > 0 ? 0 : 0x1000))
+                    .isEqualTo(0x1000);
+            assertThat(ledger.stats().numFailedAllocs()).isZero();
+        }
+
+        @Test
+        void closeOffersAllNamesWhatWasKeptAndCanBeRepeated() {
             allocate(0x1000, 100);
             allocate(0x2000, 200);
             allocate(0x3000, 300);
-            assertThatFreeFails(failure);
-            final List<Long> tried = new ArrayList<>();
-            assertThatThrownBy(() -> ledger.returnAll((address, byteSize) -> {
-                        tried.add(address);
-                        if (address == 0x2000) {
-                            throwAny(failure);
-                        }
-                    }))
-                    .isSameAs(failure);
-            assertThat(tried).containsExactly(0x2000L, 0x3000L, 0x1000L);
+            device = failingWith(new LinkageError("failed"));
+            free(0x1000);
+            returned.clear();
+            device = (address, byteSize) -> {
+                if (address == 0x2000) {
+                    throw new DeviceException("failed", null);
+                }
+            };
+            assertThatThrownBy(ledger::returnAll)
+                    .isInstanceOf(DeviceException.class)
+                    .hasMessageContaining("has not taken back 200 bytes");
+            assertThat(returned).containsExactlyInAnyOrder(0x1000L, 0x2000L, 0x3000L);
             assertThat(ledger.stats().bytesHeld()).isEqualTo(200);
-            ledger.returnAll(TAKES_ALL_BACK);
+            device = TAKES_ALL_BACK;
+            ledger.returnAll();
+            assertThat(ledger.isEmpty()).isTrue();
+        }
+
+        @Test
+        void manyRefusalsCostLittleTimeAndNoMoreThanTheirEntries() {
+            device = failingWith(new LinkageError("failed"));
+            for (long address = 1; address <= 100_000; address++) {
+                allocate(address << 8, 1);
+                free(address << 8);
+            }
+            assertThat(ledger.unreturnedBytes()).isEqualTo(100_000);
+            device = TAKES_ALL_BACK;
+            assertThat(ledger.returnAgain()).isEqualTo(100_000);
             assertThat(ledger.isEmpty()).isTrue();
         }
     }
 
-    @Nested
-    class UnreturnedMemory {
-        @ParameterizedTest
-        @MethodSource("allocator.provider.support.BlockLedgerTest#failures")
-        void isHeldUntilAReturnSucceeds(Throwable failure) {
-            allocate(0x1000, 100);
-            assertThrows(DeviceException.class, () -> ledger.free(0x1000, failingWith(failure)));
-            assertThrows(DeviceException.class, () -> ledger.returnAgain(0x1000, failingWith(failure)));
-            assertThat(ledger.stats().bytesHeld()).isEqualTo(100);
-            assertThat(ledger.returnAgain(0x1000, TAKES_ALL_BACK)).isTrue();
-            assertThat(ledger.isEmpty()).isTrue();
-            assertThat(ledger.returnAgain(0x1000, failingWith(failure))).isFalse();
-        }
-
-        @Test
-        void isNotALiveBlock() {
-            allocate(0x1000, 100);
-            final BlockLedger.Return failing = failingWith(new DeviceException("failed", null));
-            assertThat(ledger.returnAgain(0x1000, failing)).isFalse();
-            assertThat(ledger.returnAgain(0x2000, failing)).isFalse();
-            assertThat(ledger.stats().bytesInUse()).isEqualTo(100);
-        }
-
-        @Test
-        void isReturnedOnceByTwoThreads() throws Exception {
-            allocate(0x1000, 100);
-            assertThrows(
-                    DeviceException.class, () -> ledger.free(0x1000, failingWith(new DeviceException("failed", null))));
-            final FutureTask<Boolean> other = new FutureTask<>(() -> ledger.returnAgain(0x1000, TAKES_ALL_BACK));
-            assertThat(ledger.returnAgain(0x1000, (address, byteSize) -> startAndAwaitWait(other)))
-                    .isTrue();
-            assertThat(other.get()).isFalse();
-            assertThat(ledger.isEmpty()).isTrue();
-        }
-
-        @Test
-        void isNotReturnedWithinItsReturn() {
-            allocate(0x1000, 100);
-            assertThrows(
-                    DeviceException.class, () -> ledger.free(0x1000, failingWith(new DeviceException("failed", null))));
-            ledger.returnAgain(0x1000, (address, byteSize) -> {
-                assertThat(ledger.returnAgain(address, TAKES_ALL_BACK)).isFalse();
-                assertThrows(IllegalStateException.class, () -> allocate(address, byteSize));
-            });
-            assertThat(ledger.isEmpty()).isTrue();
-        }
-    }
-
-    /** What another thread does during a call to the device is done by the device here. */
     @Nested
     class OtherThreads {
         @Test
-        void memoryOnItsWayBackIsHeld() {
+        void memoryThatTheyGetBeforeItsFreeFailsIsTheirs() {
             allocate(0x1000, 100);
-            ledger.free(
-                    0x1000, (address, byteSize) -> assertThat(ledger.isEmpty()).isFalse());
-            assertThat(ledger.isEmpty()).isTrue();
-        }
-
-        @Test
-        void memoryOnItsWayFromTheDeviceIsHeld() {
-            ledger.allocate(100, byteSize -> {
-                assertThat(ledger.isEmpty()).isFalse();
-                return 0;
-            });
-            assertThat(ledger.isEmpty()).isTrue();
+            device = (address, byteSize) -> {
+                allocate(address, 200);
+                throw new IllegalStateException("failed");
+            };
+            free(0x1000);
+            assertThat(ledger.stats().bytesInUse()).isEqualTo(200);
+            assertThat(ledger.stats().bytesHeld()).isEqualTo(200);
+            assertThat(returned).containsExactly(0x1000L);
         }
 
         @Test
         void aBlockThatAnotherThreadFreesDuringTheCloseIsSkipped() {
             allocate(0x1000, 100);
             allocate(0x2000, 200);
-            final List<Long> returned = new ArrayList<>();
-            ledger.returnAll((address, byteSize) -> {
-                returned.add(address);
-                if (address == 0x1000) {
-                    ledger.free(0x2000, (other, size) -> returned.add(other));
-                }
-            });
-            assertThat(returned).containsExactly(0x1000L, 0x2000L);
+            device = (address, byteSize) -> {
+                device = TAKES_ALL_BACK;
+                free(address == 0x1000 ? 0x2000 : 0x1000);
+            };
+            ledger.returnAll();
+            assertThat(returned).containsExactlyInAnyOrder(0x1000L, 0x2000L);
             assertThat(ledger.isEmpty()).isTrue();
         }
 
+        /** A device that throws may have taken the memory, and hands it out before the allocation is entered. */
         @Test
-        void twoClosesReturnEachBlockOnce() {
+        void unreturnedMemoryIsNotOfferedDuringAnAllocation() {
             allocate(0x1000, 100);
-            allocate(0x2000, 200);
-            allocate(0x3000, 300);
-            assertThrows(DeviceException.class, () -> ledger.free(0x3000, failingWith(new LinkageError("failed"))));
-            final List<Long> returned = new ArrayList<>();
-            ledger.returnAll((address, byteSize) -> {
-                returned.add(address);
-                ledger.returnAll((other, size) -> returned.add(other));
-            });
-            assertThat(returned).containsExactly(0x1000L, 0x2000L, 0x3000L);
-            assertThat(ledger.stats().bytesHeld()).isZero();
-        }
-
-        @Test
-        void aBlockWhoseFreeFailsDuringTheCloseIsTriedOnceMore() {
-            allocate(0x1000, 100);
-            allocate(0x2000, 200);
-            final List<Long> returned = new ArrayList<>();
-            ledger.returnAll((address, byteSize) -> {
-                returned.add(address);
-                if (address == 0x1000) {
-                    assertThrows(
-                            DeviceException.class,
-                            () -> ledger.free(0x2000, failingWith(new IllegalStateException("failed"))));
-                }
-            });
-            assertThat(returned).containsExactly(0x1000L, 0x2000L);
-            assertThat(ledger.isEmpty()).isTrue();
-        }
-    }
-
-    @Test
-    void theTablesShrinkWhenBlocksAreFreed() {
-        final long before = ledger.heapBytes();
-        for (long address = 1; address <= 100_000; address++) {
-            allocate(address << 8, 1);
-        }
-        assertThat(ledger.heapBytes()).isGreaterThan(1_000_000);
-        for (long address = 1; address <= 100_000; address++) {
-            ledger.free(address << 8, TAKES_ALL_BACK);
-        }
-
-        assertThat(ledger.heapBytes()).isEqualTo(before);
-    }
-
-    /** A device that throws may have taken the memory, and hands it out before the allocation is entered. */
-    @Test
-    void aSecondReturnWaitsForAllocationsUnderWay() throws Exception {
-        allocate(0x1000, 100);
-        assertThatThrownBy(() -> ledger.free(0x1000, failingWith(new DeviceException("taken nevertheless", null))))
-                .isInstanceOf(DeviceException.class);
-        final BlockLedger.Return device = failingWith(new AssertionError("another allocation's block is freed"));
-        final List<Callable<?>> returns = List.of(() -> ledger.returnAgain(0x1000, device), () -> {
-            ledger.returnAll(device);
-            return false;
-        });
-        for (final Callable<?> again : returns) {
-            final FutureTask<?> task = new FutureTask<>(again);
+            device = failingWith(new DeviceException("taken nevertheless", null));
+            free(0x1000);
+            device = failingWith(new AssertionError("another allocation's block is freed"));
             ledger.allocate(100, size -> {
-                startAndAwaitWait(task);
+                assertThat(ledger.returnAgain()).isZero();
                 return 0x1000;
             });
-            assertThat(task.get()).isEqualTo(false);
-            assertThatThrownBy(() -> ledger.free(0x1000, failingWith(new DeviceException("taken again", null))))
-                    .isInstanceOf(DeviceException.class);
+            assertThat(ledger.stats().bytesHeld()).isEqualTo(100);
+            assertThat(ledger.stats().bytesInUse()).isEqualTo(100);
+        }
+
+        @Test
+        void anAllocationWaitsWhileUnreturnedMemoryIsOffered() throws Exception {
+            allocate(0x1000, 100);
+            device = failingWith(new DeviceException("failed", null));
+            free(0x1000);
+            final FutureTask<Long> other = new FutureTask<>(() -> ledger.allocate(50, size -> 0x1000));
+            device = (address, byteSize) -> {
+                final Thread thread = Thread.ofPlatform().daemon().start(other);
+                while (thread.getState() != Thread.State.WAITING) {
+                    assertThat(other.isDone()).isFalse();
+                    Thread.onSpinWait();
+                }
+            };
+            assertThat(ledger.returnAgain()).isEqualTo(100);
+            assertThat(other.get()).isEqualTo(0x1000);
+            assertThat(ledger.stats().bytesHeld()).isEqualTo(50);
         }
     }
 
-    /** Runs a task in another thread until it waits, or is done. */
-    private static void startAndAwaitWait(FutureTask<?> task) {
-        final Thread thread = Thread.ofPlatform().daemon().start(task);
-        while (thread.getState() != Thread.State.TIMED_WAITING && !task.isDone()) {
-            Thread.onSpinWait();
+    @Nested
+    class WaitingBlocks {
+        private boolean isReady;
+
+        private final BlockLedger<String> waiting =
+                new BlockLedger<>(MEMORY, (address, byteSize, owner) -> isReady || !"stream".equals(owner));
+
+        @Test
+        void goBackBesideAllocationsOnceTheirOwnerLetsThem() {
+            waiting.begin();
+            waiting.end(0x1000, 100, "stream", false);
+            waiting.free(0x1000);
+            assertThat(waiting.inspect().blocks())
+                    .singleElement()
+                    .satisfies(block -> assertThat(block.state()).isEqualTo(State.WAITING));
+            assertThat(waiting.returnAgain()).isZero();
+            waiting.begin();
+            isReady = true;
+            assertThat(waiting.returnAgain()).isEqualTo(100);
+            waiting.end(0, 0, null, false);
+            assertThat(waiting.isEmpty()).isTrue();
+        }
+
+        @Test
+        void anAllocationThatIsRolledBackLeavesNothing() {
+            waiting.begin();
+            waiting.rollBack(0x1000, 100, null);
+            assertThat(waiting.isEmpty()).isTrue();
+            assertThat(waiting.stats().numAllocs()).isZero();
         }
     }
 }

@@ -13,7 +13,7 @@ public class BlockLedgerModelTest {
     private static final int BLOCK = 256;
 
     private final FakeDevice device = new FakeDevice();
-    private final BlockLedger ledger = new BlockLedger(FakeDevice.INFO);
+    private final BlockLedger<Void> ledger = BlockLedger.of(FakeDevice.INFO, (block, byteSize) -> device.free(block));
 
     /** Guarded by itself. */
     private final Deque<Long> live = new ArrayDeque<>();
@@ -37,7 +37,7 @@ public class BlockLedgerModelTest {
             return;
         }
         try {
-            ledger.free(address, (block, byteSize) -> device.free(block));
+            ledger.free(address);
         } catch (InvalidFreeException e) {
             // Another thread has freed it.
         }
@@ -49,7 +49,7 @@ public class BlockLedgerModelTest {
     /** Returns what the other thread allocates and frees at the same time; that thread may find its block gone. */
     @Operation
     public void returnAll() {
-        ledger.returnAll((block, byteSize) -> device.free(block));
+        ledger.returnAll();
     }
 
     @Validate

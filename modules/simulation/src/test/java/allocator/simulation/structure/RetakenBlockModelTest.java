@@ -1,7 +1,6 @@
 package allocator.simulation.structure;
 
 import allocator.provider.support.BlockLedger;
-import allocator.spi.DeviceException;
 import allocator.testkit.FakeDevice;
 import java.util.Iterator;
 import java.util.TreeSet;
@@ -14,9 +13,12 @@ public class RetakenBlockModelTest {
     private static final int BLOCK = ReusingDevice.BLOCK;
     private static final int MOST_BLOCKS = 9;
 
-    private final BlockLedger ledger = new BlockLedger(FakeDevice.INFO);
-
     private final ReusingDevice device = new ReusingDevice(MOST_BLOCKS);
+
+    private final BlockLedger<Void> ledger = BlockLedger.of(FakeDevice.INFO, (block, byteSize) -> {
+        device.free(block);
+        throw new IllegalStateException("after the memory was taken back");
+    });
 
     /** Guarded by itself. */
     private final TreeSet<Long> live = new TreeSet<>();
@@ -37,14 +39,7 @@ public class RetakenBlockModelTest {
         if (address == null) {
             return;
         }
-        try {
-            ledger.free(address, (block, byteSize) -> {
-                device.free(block);
-                throw new IllegalStateException("after the memory was taken back");
-            });
-        } catch (DeviceException e) {
-            // As it must be.
-        }
+        ledger.free(address);
     }
 
     private @Nullable Long anyLive() {
@@ -61,9 +56,7 @@ public class RetakenBlockModelTest {
 
     @Operation
     public void returnAgain() {
-        for (long block = 1; block <= MOST_BLOCKS; block++) {
-            ledger.returnAgain(block * BLOCK, (address, byteSize) -> device.free(address));
-        }
+        ledger.returnAgain();
     }
 
     @Test

@@ -1,8 +1,8 @@
 package allocator.cpu.reference;
 
 import allocator.provider.support.BlockLedger;
-import allocator.provider.support.RetryableReturns;
 import allocator.provider.support.Sizes;
+import allocator.provider.support.UnreturnedMemory;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorStats;
@@ -17,17 +17,17 @@ import allocator.spi.SpiLevel;
  *
  * <p>Simple rather than fast: one lock is held during each call. An arena above it makes few and large requests.
  */
-final class HostAllocator implements CpuAllocator, InspectableAllocator, RetryableReturns {
+final class HostAllocator implements CpuAllocator, InspectableAllocator, UnreturnedMemory {
     private final MemoryInfo info;
     private final Heap heap;
     private final Object lock = new Object();
-    private final BlockLedger ledger;
+    private final BlockLedger<Void> ledger;
     private volatile boolean isClosed;
 
     HostAllocator(MemoryInfo info, Heap heap) {
         this.info = info;
         this.heap = heap;
-        ledger = new BlockLedger(info);
+        ledger = BlockLedger.of(info, this::giveBack);
         heap.prepare();
     }
 
@@ -76,16 +76,18 @@ final class HostAllocator implements CpuAllocator, InspectableAllocator, Retryab
         }
         synchronized (lock) {
             requireOpen();
-            ledger.free(address, this::giveBack);
+            ledger.free(address);
         }
     }
 
     @Override
-    public boolean returnAgain(long address) {
-        synchronized (lock) {
-            requireOpen();
-            return ledger.returnAgain(address, this::giveBack);
-        }
+    public long unreturnedBytes() {
+        return ledger.unreturnedBytes();
+    }
+
+    @Override
+    public long returnAgain() {
+        return ledger.returnAgain();
     }
 
     private void giveBack(long address, long byteSize) {
@@ -126,7 +128,7 @@ final class HostAllocator implements CpuAllocator, InspectableAllocator, Retryab
     public void destroy() {
         synchronized (lock) {
             isClosed = true;
-            ledger.returnAll(this::giveBack);
+            ledger.returnAll();
         }
     }
 

@@ -2,15 +2,13 @@ package allocator.cuda.memory;
 
 import allocator.cuda.driver.CudaException;
 import allocator.provider.support.BlockLedger;
-import allocator.provider.support.RetryableReturns;
 import allocator.provider.support.Sizes;
-import allocator.provider.support.StackReserve;
+import allocator.provider.support.UnreturnedMemory;
 import allocator.provider.support.UseGuard;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorStats;
-import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import allocator.spi.SpiLevel;
@@ -20,30 +18,18 @@ import allocator.spi.SpiLevel;
  *
  * <p>The driver's free may wait for the device, but does not promise to. So before memory goes back, all work of the
  * device is waited for: no queued work ever uses memory that another process may have got by then (K-03). Memory that
- * the driver does not take back stays held; {@link #returnAgain} and {@link #destroy} try again.
+ * the driver does not take back stays held, and is offered again.
  */
-abstract sealed class DirectMemory implements CudaAllocator, RetryableReturns permits DeviceMemory, PinnedMemory {
+abstract sealed class DirectMemory implements CudaAllocator, UnreturnedMemory permits DeviceMemory, PinnedMemory {
     private final CudaDevice device;
     private final MemoryInfo info;
     private final UseGuard guard = new UseGuard();
-    private final BlockLedger ledger;
-
-    private final BlockLedger.Return giveBack = new BlockLedger.Return() {
-        @Override
-        public void giveBack(long address, long byteSize) {
-            returnToDriver(address, byteSize);
-        }
-
-        @Override
-        public void awaitUsers() {
-            awaitDevice();
-        }
-    };
+    private final BlockLedger<Void> ledger;
 
     DirectMemory(CudaDevice device, MemoryInfo info) {
         this.device = device;
         this.info = info;
-        ledger = new BlockLedger(info);
+        ledger = BlockLedger.of(info, this::awaitAndGiveBack);
     }
 
     /** Takes memory; may throw {@link CudaException}. */
@@ -51,6 +37,11 @@ abstract sealed class DirectMemory implements CudaAllocator, RetryableReturns pe
 
     /** Gives memory back, with no work on it; may throw {@link CudaException}. */
     abstract void giveBack(long address);
+
+    private void awaitAndGiveBack(long address, long byteSize) {
+        awaitDevice();
+        returnToDriver(address, byteSize);
+    }
 
     /** Gives memory back, which the driver may then hand out to others. */
     private void returnToDriver(long address, long byteSize) {
@@ -97,29 +88,22 @@ abstract sealed class DirectMemory implements CudaAllocator, RetryableReturns pe
         }
         enter();
         try {
-            ledger.free(address, giveBack);
-        } catch (DeviceException e) {
-            insist(address, e);
+            ledger.free(address);
         } finally {
             guard.exit();
         }
     }
 
-    /** Gives memory back once more: the failure may have been that of earlier work. */
-    private void insist(long address, DeviceException first) {
-        try {
-            ledger.returnAgain(address, giveBack);
-        } catch (Throwable second) {
-            DriverCalls.suppress(first, second);
-            throw first;
-        }
+    @Override
+    public final long unreturnedBytes() {
+        return ledger.unreturnedBytes();
     }
 
     @Override
-    public final boolean returnAgain(long address) {
+    public final long returnAgain() {
         enter();
         try {
-            return ledger.returnAgain(address, giveBack);
+            return ledger.returnAgain();
         } finally {
             guard.exit();
         }
@@ -161,7 +145,6 @@ abstract sealed class DirectMemory implements CudaAllocator, RetryableReturns pe
     }
 
     private void enter() {
-        StackReserve.touchShallow();
         if (!guard.tryEnter()) {
             throw closed();
         }
@@ -180,14 +163,16 @@ abstract sealed class DirectMemory implements CudaAllocator, RetryableReturns pe
 
     @Override
     public final void destroy() {
-        StackReserve.touch();
         guard.close();
         if (ledger.isEmpty()) {
             return;
         }
         try {
             awaitDevice();
-            ledger.returnAll((address, byteSize) -> DriverCalls.insist(() -> returnToDriver(address, byteSize)));
+            ledger.returnAll((address, byteSize, none) -> {
+                DriverCalls.insist(() -> returnToDriver(address, byteSize));
+                return true;
+            });
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
         }

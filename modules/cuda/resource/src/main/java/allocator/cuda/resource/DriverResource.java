@@ -4,7 +4,6 @@ import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaMemory;
 import allocator.provider.support.BlockLedger;
-import allocator.provider.support.LiveSizes;
 import allocator.resource.MemoryKind;
 import allocator.resource.MemoryResource;
 import allocator.spi.InvalidSizeException;
@@ -13,21 +12,21 @@ import allocator.spi.MemoryInfo;
 /**
  * Memory that the driver allocates and frees block by block. Live sizes are recorded, at little cost next to the
  * microseconds of a driver call, and invalid deallocations are rejected before they reach the driver. Memory that the
- * driver does not take back is not lost: another deallocation tries again.
+ * driver does not take back stays in the ledger, and is offered again before a request fails.
  */
 abstract class DriverResource implements MemoryResource {
     private final CudaDriver driver;
     private final CudaMemory driverMemory;
     private final MemoryInfo memory;
     private final MemoryKind kind;
-    private final BlockLedger ledger;
+    private final BlockLedger<Void> ledger;
 
     DriverResource(CudaDriver driver, MemoryInfo memory, MemoryKind kind) {
         this.driver = driver;
         this.driverMemory = driver.memory();
         this.memory = memory;
         this.kind = kind;
-        ledger = new BlockLedger(memory);
+        ledger = BlockLedger.of(memory, this::giveBack);
     }
 
     /** Allocates with one call of the driver. */
@@ -68,15 +67,16 @@ abstract class DriverResource implements MemoryResource {
         if (address == 0) {
             return;
         }
-        final long live = ledger.sizeOf(address);
-        if (live != LiveSizes.NONE && live != byteSize) {
+        final long live = ledger.sizeOfLive(address);
+        if (live != -1 && live != byteSize) {
             throw new InvalidSizeException(
                     byteSize, "is not the " + live + " allocated at 0x" + Long.toHexString(address));
         }
-        final BlockLedger.Return giveBack = (start, size) -> free(driverMemory, memory.deviceOrdinal(), start);
-        if (!ledger.returnAgain(address, giveBack)) {
-            ledger.free(address, giveBack);
-        }
+        ledger.free(address);
+    }
+
+    private void giveBack(long address, long byteSize) {
+        free(driverMemory, memory.deviceOrdinal(), address);
     }
 
     @Override

@@ -225,6 +225,21 @@ public final class AllocatorEvents {
     }
 
     /**
+     * Records that a device failed to take memory back.
+     *
+     * @param memory the memory
+     * @param address its first byte
+     * @param byteSize its size in bytes
+     * @param failure what the device threw
+     */
+    public static void unreturned(MemoryInfo memory, long address, long byteSize, Throwable failure) {
+        final FlightEvents events = flight;
+        if (events != null) {
+            events.unreturned(memory, address, byteSize, failure);
+        }
+    }
+
+    /**
      * Records that a session was opened.
      *
      * @param session the session's name

@@ -1,5 +1,6 @@
 package allocator.provider.support.event;
 
+import allocator.provider.support.Failures;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
@@ -14,6 +15,7 @@ final class FlightEvents {
     private static final MemoryEvent.Growth GROWTH = new MemoryEvent.Growth();
     private static final MemoryEvent.Shrink SHRINK = new MemoryEvent.Shrink();
     private static final MemoryEvent.Mapping MAPPING = new MemoryEvent.Mapping();
+    private static final MemoryEvent.Unreturned UNRETURNED = new MemoryEvent.Unreturned();
     private static final MemoryEvent.Failure FAILURE = new MemoryEvent.Failure();
     private static final SessionEvent.Opened OPENED = new SessionEvent.Opened();
     private static final SessionEvent.Closed CLOSED = new SessionEvent.Closed();
@@ -119,6 +121,21 @@ final class FlightEvents {
             }
         } catch (Throwable e) {
             // The event is lost: the caller is to see the failure.
+        }
+    }
+
+    void unreturned(MemoryInfo memory, long address, long byteSize, Throwable failure) {
+        try {
+            if (UNRETURNED.isEnabled()) {
+                final MemoryEvent.Unreturned event = new MemoryEvent.Unreturned();
+                event.describe(memory);
+                event.address = address;
+                event.byteSize = byteSize;
+                event.reason = Failures.messageOf(failure);
+                event.commit();
+            }
+        } catch (Throwable e) {
+            // The event is lost: the memory is in the books.
         }
     }
 

@@ -171,4 +171,21 @@ abstract class MemoryEvent extends Event {
         @Description("Whether the pages were mapped; otherwise a mapping was ended")
         boolean isMap;
     }
+
+    @Name("allocator.Unreturned")
+    @Label("Unreturned Memory")
+    @Description("A device failed to take memory back; the allocator holds it and offers it again")
+    @StackTrace
+    static final class Unreturned extends MemoryEvent {
+        @Label("Address")
+        @MemoryAddress
+        long address;
+
+        @Label("Size")
+        @DataAmount
+        long byteSize;
+
+        @Label("Reason")
+        String reason = "";
+    }
 }

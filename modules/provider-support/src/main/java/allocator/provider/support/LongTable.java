@@ -1,0 +1,245 @@
+package allocator.provider.support;
+
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A hash table from an address to a number, such as a size, and optionally an object. Open addressing with linear
+ * probing: an entry needs no Java object of its own.
+ *
+ * <p>{@link #expect} makes the room of an entry before a device is called; {@link #add} then takes nothing from the
+ * Java heap, so that no memory is lost for lack of an entry. Entries take three quarters of the slots at most.
+ *
+ * <p>Not safe for use by several threads. A slot is valid until the next change. Address 0 is never an entry.
+ *
+ * @param <T> type of the attached objects
+ */
+public final class LongTable<T> {
+    private static final int FIRST_CAPACITY = 16;
+
+    /** The golden ratio's fraction: spreads addresses, of which the low bits are mostly equal. */
+    private static final long SPREAD = 0x9E37_79B9_7F4A_7C15L;
+
+    private final boolean hasAttachments;
+    private long[] addresses = new long[FIRST_CAPACITY];
+    private long[] values = new long[FIRST_CAPACITY];
+    private @Nullable Object[] attachments;
+    private int count;
+
+    /** Entries for which there is room and which are not added yet. */
+    private int expected;
+
+    /**
+     * Creates an empty table.
+     *
+     * @param hasAttachments whether entries may have objects; without them an entry takes less Java heap
+     */
+    public LongTable(boolean hasAttachments) {
+        this.hasAttachments = hasAttachments;
+        attachments = new @Nullable Object[hasAttachments ? FIRST_CAPACITY : 0];
+    }
+
+    private static int home(long address, int mask) {
+        return (int) ((address * SPREAD) >>> Integer.SIZE) & mask;
+    }
+
+    /**
+     * Makes the room of one more entry, which {@link #add} or {@link #expectNoMore} takes. Makes the table smaller if
+     * few of its slots are taken.
+     *
+     * @throws OutOfMemoryError if the Java heap has no room; nothing changes
+     */
+    public void expect() {
+        final int capacity = addresses.length;
+        final int needed = count + expected + 1;
+        if (needed > capacity - (capacity >> 2)) {
+            resize(Math.multiplyExact(capacity, 2));
+        } else if (capacity > FIRST_CAPACITY && needed < capacity >> 4) {
+            shrink(capacity >> 2);
+        }
+        expected++;
+    }
+
+    /** Gives up the room that {@link #expect} or {@link #removeForNow} made. */
+    public void expectNoMore() {
+        expected--;
+    }
+
+    private void shrink(int capacity) {
+        try {
+            resize(capacity);
+        } catch (OutOfMemoryError e) {
+            // The table stays as large as it is.
+        }
+    }
+
+    /** Fills new arrays before it changes anything, so that a failure leaves the table as it was. */
+    private void resize(int capacity) {
+        final long[] newAddresses = new long[capacity];
+        final long[] newValues = new long[capacity];
+        final @Nullable Object[] newAttachments = new @Nullable Object[hasAttachments ? capacity : 0];
+        final int mask = capacity - 1;
+        for (int old = 0; old < addresses.length; old++) {
+            if (addresses[old] != 0) {
+                int slot = home(addresses[old], mask);
+                while (newAddresses[slot] != 0) {
+                    slot = (slot + 1) & mask;
+                }
+                newAddresses[slot] = addresses[old];
+                newValues[slot] = values[old];
+                if (hasAttachments) {
+                    newAttachments[slot] = attachments[old];
+                }
+            }
+        }
+        addresses = newAddresses;
+        values = newValues;
+        attachments = newAttachments;
+    }
+
+    /**
+     * Returns the slot of an address.
+     *
+     * @param address the address
+     * @return its slot, {@code -1} if there is no entry
+     */
+    public int find(long address) {
+        final int mask = addresses.length - 1;
+        for (int slot = home(address, mask); ; slot = (slot + 1) & mask) {
+            final long there = addresses[slot];
+            if (there == 0) {
+                return -1;
+            }
+            if (there == address) {
+                return slot;
+            }
+        }
+    }
+
+    /**
+     * Returns the number of slots, for a walk over all entries.
+     *
+     * @return how many there are, taken or not
+     */
+    public int capacity() {
+        return addresses.length;
+    }
+
+    /**
+     * Returns the address in a slot.
+     *
+     * @param slot a slot, from 0 to {@link #capacity} less 1
+     * @return the address of its entry, 0 if it has none
+     */
+    public long address(int slot) {
+        return addresses[slot];
+    }
+
+    /**
+     * Returns the number of an entry.
+     *
+     * @param slot its slot
+     * @return the number
+     */
+    public long value(int slot) {
+        return values[slot];
+    }
+
+    /**
+     * Changes the number of an entry.
+     *
+     * @param slot its slot
+     * @param value the number
+     */
+    public void setValue(int slot, long value) {
+        values[slot] = value;
+    }
+
+    /**
+     * Returns the object of an entry.
+     *
+     * @param slot its slot
+     * @return the object, {@code null} if it has none
+     */
+    @SuppressWarnings("unchecked")
+    public @Nullable T attachment(int slot) {
+        return hasAttachments ? (T) attachments[slot] : null;
+    }
+
+    /**
+     * Adds an entry for which {@link #expect} or {@link #removeForNow} has made room.
+     *
+     * @param address its address, not zero; an entry that is there is replaced
+     * @param value its number
+     * @param attachment its object, {@code null} for none
+     */
+    public void add(long address, long value, @Nullable T attachment) {
+        expected--;
+        final int mask = addresses.length - 1;
+        int slot = home(address, mask);
+        while (addresses[slot] != 0 && addresses[slot] != address) {
+            slot = (slot + 1) & mask;
+        }
+        if (addresses[slot] == 0) {
+            count++;
+        }
+        addresses[slot] = address;
+        values[slot] = value;
+        if (hasAttachments) {
+            attachments[slot] = attachment;
+        }
+    }
+
+    /**
+     * Removes an entry and keeps its room for it to come back with {@link #add}.
+     *
+     * @param slot its slot
+     */
+    public void removeForNow(int slot) {
+        remove(slot);
+        expected++;
+    }
+
+    /**
+     * Removes an entry. Moves later entries of its probe sequence up, so there are no tombstones.
+     *
+     * @param slot its slot
+     */
+    public void remove(int slot) {
+        final int mask = addresses.length - 1;
+        int gap = slot;
+        for (int next = (gap + 1) & mask; addresses[next] != 0; next = (next + 1) & mask) {
+            if (((next - home(addresses[next], mask)) & mask) >= ((next - gap) & mask)) {
+                addresses[gap] = addresses[next];
+                values[gap] = values[next];
+                if (hasAttachments) {
+                    attachments[gap] = attachments[next];
+                }
+                gap = next;
+            }
+        }
+        addresses[gap] = 0;
+        if (hasAttachments) {
+            attachments[gap] = null;
+        }
+        count--;
+    }
+
+    /**
+     * Returns the number of entries.
+     *
+     * @return how many there are
+     */
+    public int count() {
+        return count;
+    }
+
+    /**
+     * Returns the addresses of all entries.
+     *
+     * @return the addresses, in no order
+     */
+    public long[] addresses() {
+        return Arrays.stream(addresses).filter(address -> address != 0).toArray();
+    }
+}
