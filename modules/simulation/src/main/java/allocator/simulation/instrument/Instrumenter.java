@@ -235,7 +235,6 @@ final class Instrumenter {
         final String owner = call.owner().asInternalName();
         final String name = call.name().stringValue();
         if (LOCKS.contains(owner) && name.equals("lock")) {
-            builder.invokestatic(POINTS, "call", PLAIN);
             builder.invokestatic(POINTS, "lock", MethodTypeDesc.of(ConstantDescs.CD_void, LOCK));
             return true;
         }
@@ -279,7 +278,6 @@ final class Instrumenter {
         if (owner.startsWith("java/util/concurrent/atomic/") || owner.equals("java/lang/invoke/VarHandle")) {
             builder.invokestatic(POINTS, "access", PLAIN);
         }
-        builder.invokestatic(POINTS, "call", PLAIN);
         if (creates(owner, call.name().stringValue())) {
             builder.invokestatic(POINTS, "allocation", PLAIN);
         }
