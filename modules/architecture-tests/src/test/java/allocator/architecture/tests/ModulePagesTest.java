@@ -20,8 +20,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * What the pages say of modules is true: the classes, members and files in tables "Where to look" exist, "requires" names what
- * the descriptor requires, and tables of packages list every exported package.
+ * What the pages say of modules is true: the classes, members and files in tables "Where to look" exist, "requires"
+ * names what the descriptor requires, and tables of packages list every exported package.
  */
 class ModulePagesTest {
     private static final Path DOCS = ReactorModule.ROOT.resolve("docs");
@@ -30,7 +30,9 @@ class ModulePagesTest {
     private static final Pattern LOOK = Pattern.compile("(?ms)^(?:## |\\*\\*)Where to look.*?(?=^## |\\z)");
     private static final Pattern CELLS = Pattern.compile("(?<!\\\\)\\|");
 
-    /** A type with folder or package before it and a member or test behind it, such as {@code options/ProviderOrder}. */
+    /**
+     * A type with folder or package before it and a member or test behind it, such as {@code options/ProviderOrder}.
+     */
     private static final Pattern NAME = Pattern.compile("((?:[a-z]\\w*[./])*)([A-Z]\\w*)(?:([.#])(\\w+))?");
 
     private static final Pattern METHOD = Pattern.compile("[a-z]+[A-Z]\\w*");
@@ -117,7 +119,8 @@ class ModulePagesTest {
     }
 
     private static boolean hasFile(Path module, String name) {
-        try (Stream<Path> files = Files.exists(module.resolve("src")) ? Files.walk(module.resolve("src")) : Stream.of()) {
+        try (Stream<Path> files =
+                Files.exists(module.resolve("src")) ? Files.walk(module.resolve("src")) : Stream.of()) {
             return files.anyMatch(file -> file.endsWith(name));
         } catch (IOException e) {
             throw new UncheckedIOException(e);

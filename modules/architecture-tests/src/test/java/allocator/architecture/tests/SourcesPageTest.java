@@ -20,9 +20,8 @@ class SourcesPageTest {
         final String behaviours = page.text().substring(page.text().indexOf("\n## "));
         final List<String> rows = behaviours
                 .lines()
-                .filter(line -> line.startsWith("| ")
-                        && !line.startsWith("| there ")
-                        && !line.startsWith("| behaviour "))
+                .filter(line ->
+                        line.startsWith("| ") && !line.startsWith("| there ") && !line.startsWith("| behaviour "))
                 .toList();
         assertThat(rows)
                 .hasSizeGreaterThanOrEqualTo(20)
