@@ -16,6 +16,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -66,6 +67,15 @@ class ModulePagesTest {
                 .toList();
         assertThat(cited).isNotEmpty();
         assertThat(cited).filteredOn(token -> !exists(token)).isEmpty();
+    }
+
+    @Test
+    void thePageOfFailuresNamesOnlyWhatExists() {
+        final CitingPage page = new CitingPage("docs/failures.md");
+        assertThat(page.missingNames())
+                .as("names that are neither ours nor the JDK's")
+                .isSubsetOf("`IllegalArgumentException`", "`OutOfMemoryError`", "`StackOverflowError`", "`WARNING`");
+        assertThat(page.missingFiles()).isEmpty();
     }
 
     @ParameterizedTest
