@@ -40,7 +40,8 @@ class ModulePagesTest {
     private static final Pattern FILE = Pattern.compile("[\\w./-]+\\.(?:css|html|js|txt|xml)|(?:[a-z-]+/)+[a-z-]+");
     private static final Pattern REQUIRES =
             Pattern.compile("(?s)\\b(?:The module|It) requires (?:only )?(`[a-z].*?)(?:\\.\\s|;)");
-    private static final Pattern PACKAGES = Pattern.compile("(?m)^\\| (hidden )?package \\|.*\\R\\|[-| :]+\\R((?:\\|.*\\R?)+)");
+    private static final Pattern PACKAGES =
+            Pattern.compile("(?m)^\\| (hidden )?package \\|.*\\R\\|[-| :]+\\R((?:\\|.*\\R?)+)");
     private static final Pattern PACKAGE = Pattern.compile("(?m)^\\| `([a-z.]+)` \\| (.*)$");
 
     static List<Path> pages() throws IOException {
