@@ -26,9 +26,14 @@ import org.junit.jupiter.params.provider.EnumSource;
  * arena by the next shrink (A-07).
  */
 class SharedUpstreamTest {
-    /** For each allocator that takes all of its memory from its upstream allocator, and no pages from a source. */
+    /**
+     * For each arena that takes all of its memory from its upstream allocator, and no pages from a source. A bump
+     * allocator leaves to its upstream allocator what was not taken back.
+     */
     @ParameterizedTest
-    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "COMPACT")
+    @EnumSource(
+            mode = EnumSource.Mode.EXCLUDE,
+            names = {"COMPACT", "BUMP"})
     @Retention(RetentionPolicy.RUNTIME)
     @interface OnEachKind {}
 
