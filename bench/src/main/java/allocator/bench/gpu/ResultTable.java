@@ -63,7 +63,6 @@ public final class ResultTable {
                 "Pairs of free and allocation, each thread on a stream of its own: millions per second, all threads",
                 "million_pairs_per_s");
         threads("The same: nanoseconds per pair and thread", "ns_per_pair");
-        new Requirements(measurements, table).print();
     }
 
     private void traces(String title, String metric) {
