@@ -1,7 +1,6 @@
 package allocator.bench.compare;
 
-import allocator.bench.pairs.Machine;
-import allocator.bench.sampling.Processors;
+import allocator.bench.report.Machine;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.PrintWriter;

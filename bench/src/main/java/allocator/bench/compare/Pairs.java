@@ -1,6 +1,6 @@
 package allocator.bench.compare;
 
-import allocator.bench.sampling.Statistics;
+import allocator.bench.report.Statistics;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -1,6 +1,7 @@
 package allocator.bench.compare;
 
-import allocator.bench.pairs.Measurement;
+import allocator.bench.pairs.Workload;
+import allocator.bench.subject.SubjectType;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -31,13 +32,14 @@ public final class Side {
 
     static void run(InputStream in, PrintStream out, String... args) throws Exception {
         if (args.length == 1 && args[0].equals("list")) {
-            out.print(SideProtocol.toText(
-                    new SideProtocol.Offer(Measurement.comparableSubjects(), Measurement.workloads())));
+            out.print(SideProtocol.toText(new SideProtocol.Offer(
+                    SubjectType.OWN.stream().map(SubjectType::toString).toList(), Workload.names())));
         } else if (args.length == 4 && args[0].equals("measure")) {
             out.println(SideProtocol.HEADER);
+            final SubjectType subject = SubjectType.of(args[1]);
             final BufferedReader input = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8));
-            Measurement.measureWindows(
-                    args[1],
+            PlayedWindows.play(
+                    subject,
                     args[2],
                     Integer.parseInt(args[3]),
                     () -> out.println(SideProtocol.READY),

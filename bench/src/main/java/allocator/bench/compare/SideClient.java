@@ -1,6 +1,5 @@
 package allocator.bench.compare;
 
-import allocator.bench.sampling.Processors;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -1,6 +1,6 @@
 package allocator.bench.compare;
 
-import allocator.bench.pairs.Launcher;
+import allocator.bench.report.ProcessLog;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
 import java.io.IOException;
@@ -92,8 +92,8 @@ final class SideProcess implements Meter.Sampler {
 
     private SideFailedException failed() throws IOException, InterruptedException {
         process.waitFor();
-        return new SideFailedException(
-                what + ": " + Launcher.cause(Files.readString(errors)) + " (exit status " + process.exitValue() + ")");
+        return new SideFailedException(what + ": " + ProcessLog.cause(Files.readString(errors)) + " (exit status "
+                + process.exitValue() + ")");
     }
 
     @Override

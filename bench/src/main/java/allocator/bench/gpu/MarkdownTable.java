@@ -12,17 +12,13 @@ final class MarkdownTable {
         this.out = out;
     }
 
-    /**
-     * Prints a heading and the first two lines of a table.
-     *
-     * @param alignment of all columns but the first, such as {@code ---:}
-     */
-    void header(String title, String first, List<String> columns, String alignment) {
+    /** Prints a heading and the first two lines of a table. */
+    void header(String title, String first, List<String> columns) {
         out.println();
         out.println("## " + title);
         out.println();
         line(first, columns);
-        out.println("|---|" + (alignment + "|").repeat(columns.size()));
+        out.println("|---|" + "---:|".repeat(columns.size()));
     }
 
     void line(String name, List<String> cells) {

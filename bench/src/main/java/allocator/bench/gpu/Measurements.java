@@ -61,11 +61,6 @@ public final class Measurements {
         return values.getOrDefault(new Key(subject, workload, threads, metric), Double.NaN);
     }
 
-    /** Returns the quotient of a metric of two subjects with one thread. */
-    double ratio(String trace, String ours, String theirs, String metric) {
-        return value(ours, trace, 1, metric) / value(theirs, trace, 1, metric);
-    }
-
     /**
      * Returns what a subject held on a trace at the peak, divided by what was requested.
      *

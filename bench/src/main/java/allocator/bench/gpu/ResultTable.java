@@ -63,12 +63,11 @@ public final class ResultTable {
                 "Pairs of free and allocation, each thread on a stream of its own: millions per second, all threads",
                 "million_pairs_per_s");
         threads("The same: nanoseconds per pair and thread", "ns_per_pair");
-        new Requirements(measurements, table).print();
     }
 
     private void traces(String title, String metric) {
         final List<String> columns = measurements.subjectsWith(metric, 1);
-        table.header(title, "trace", columns, "---:");
+        table.header(title, "trace", columns);
         for (String trace : measurements.traces()) {
             row(trace, columns, subject -> measurements.value(subject, trace, 1, metric));
         }
@@ -76,7 +75,7 @@ public final class ResultTable {
 
     private void sizes(String title, String metric) {
         final List<String> columns = measurements.subjectsWith(metric, 1);
-        table.header(title, "trace", columns, "---:");
+        table.header(title, "trace", columns);
         for (String trace : measurements.traces()) {
             table.line(
                     trace,
@@ -102,8 +101,7 @@ public final class ResultTable {
                         "requested at once, MiB",
                         "held, MiB (/ requested)",
                         "ns per event",
-                        "pages mapped and unmapped per replay"),
-                "---:");
+                        "pages mapped and unmapped per replay"));
         for (String trace : measurements.traces()) {
             for (String subject : measurements.subjectsWith("peak_held_bytes", 2)) {
                 if (!Double.isNaN(measurements.value(subject, trace, 2, "peak_held_bytes"))) {
@@ -125,7 +123,7 @@ public final class ResultTable {
 
     private void threads(String title, String metric) {
         final List<String> columns = measurements.subjectsWith(metric, 1);
-        table.header(title, "threads", columns, "---:");
+        table.header(title, "threads", columns);
         for (int count = 1; count <= 16; count *= 2) {
             final int threads = count;
             row(

@@ -1,7 +1,8 @@
 package allocator.bench.held;
 
 import allocator.bench.gpu.Measurements;
-import allocator.bench.picture.Picture;
+import allocator.bench.report.KeptPage;
+import allocator.bench.report.Picture;
 import allocator.bench.subject.SubjectType;
 import allocator.trace.Trace;
 import allocator.trace.TraceException;
@@ -13,16 +14,14 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.knowm.xchart.internal.chartpart.Chart;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** Shows what allocators hold beside what lives: a table, and a picture. */
 @Command(
@@ -35,9 +34,6 @@ import picocli.CommandLine.Spec;
             "With --gpu it draws what a run on a GPU held instead, one bar for each trace and allocator."
         })
 public final class Held implements Callable<Integer> {
-    @Spec
-    private @Nullable CommandSpec spec;
-
     @Option(
             names = "--traces",
             split = ",",
@@ -55,11 +51,8 @@ public final class Held implements Callable<Integer> {
     @Option(names = "--gpu", paramLabel = "NAME", description = "Draw bench/results/NAME.csv, of bench/gpu/run-bench.")
     private @Nullable String gpu;
 
-    @Option(names = "--keep", paramLabel = "NAME", description = "Write bench/results/NAME.svg.")
-    private @Nullable String name;
-
-    @Option(names = "--results", hidden = true, description = "The folder for --keep.")
-    private Path folder = Path.of("bench/results");
+    @Mixin
+    private final KeptPage kept = new KeptPage();
 
     private final PrintStream out;
 
@@ -85,23 +78,23 @@ public final class Held implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, TraceException {
-        requireFileName("--keep", name);
-        requireFileName("--gpu", gpu);
+        kept.requireName();
+        kept.requireFileName("--gpu", gpu);
         final List<Chart<?, ?>> charts = new ArrayList<>();
         if (gpu != null) {
-            final Path csv = folder.resolve(gpu + ".csv");
+            final Path csv = kept.file(gpu + ".csv");
             if (Files.notExists(csv)) {
-                throw wrong("no such file: " + csv);
+                throw kept.failure("no such file: " + csv);
             }
             charts.add(HeldCharts.ofGpu(Measurements.read(csv)));
         } else {
             replay(charts);
         }
-        if (name != null) {
-            final Path file = folder.resolve(name + ".svg");
+        final Optional<Path> file = kept.kept(".svg");
+        if (file.isPresent()) {
             System.setProperty("java.awt.headless", "true");
-            Picture.write(charts, HeldCharts.HEIGHT, file);
-            out.println(file);
+            Picture.write(charts, HeldCharts.HEIGHT, file.get());
+            out.println(file.get());
         }
         return 0;
     }
@@ -111,11 +104,11 @@ public final class Held implements Callable<Integer> {
         try {
             types = SubjectType.parse(subjects);
         } catch (IllegalArgumentException e) {
-            throw wrong(String.valueOf(e.getMessage()));
+            throw kept.failure(String.valueOf(e.getMessage()));
         }
         for (final String trace : traces) {
             if (!Trace.bundledNames().contains(trace)) {
-                throw wrong("no bundled trace is called '" + trace + "'; there are "
+                throw kept.failure("no bundled trace is called '" + trace + "'; there are "
                         + String.join(", ", Trace.bundledNames()));
             }
         }
@@ -137,15 +130,5 @@ public final class Held implements Callable<Integer> {
             }
             charts.add(HeldCharts.overEvents(trace, courses));
         }
-    }
-
-    private void requireFileName(String option, @Nullable String fileName) {
-        if (fileName != null && !fileName.matches("[A-Za-z0-9][A-Za-z0-9._-]*")) {
-            throw wrong(option + " takes letters, digits, '.', '_' and '-': " + fileName);
-        }
-    }
-
-    private ParameterException wrong(String message) {
-        return new ParameterException(Objects.requireNonNull(spec).commandLine(), message);
     }
 }

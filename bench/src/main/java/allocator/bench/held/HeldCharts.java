@@ -1,7 +1,7 @@
 package allocator.bench.held;
 
 import allocator.bench.gpu.Measurements;
-import allocator.bench.picture.Picture;
+import allocator.bench.report.Picture;
 import java.awt.Color;
 import java.util.ArrayList;
 import java.util.Arrays;

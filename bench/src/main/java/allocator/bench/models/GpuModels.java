@@ -94,12 +94,22 @@ public final class GpuModels {
     }
 
     /** A session of some kind. */
-    private interface Model extends AutoCloseable {
-        OrtSession.Result run(Map<String, OnnxTensor> inputs) throws OrtException;
-
-        OrtSession session();
+    private record Model(OrtSession session, Runs runs, Closing closing) implements AutoCloseable {
+        OrtSession.Result run(Map<String, OnnxTensor> inputs) throws OrtException {
+            return runs.run(inputs);
+        }
 
         @Override
+        public void close() throws OrtException {
+            closing.close();
+        }
+    }
+
+    private interface Runs {
+        OrtSession.Result run(Map<String, OnnxTensor> inputs) throws OrtException;
+    }
+
+    private interface Closing {
         void close() throws OrtException;
     }
 
@@ -134,40 +144,10 @@ public final class GpuModels {
             options.setSessionLogLevel(OrtLoggingLevel.ORT_LOGGING_LEVEL_ERROR);
             if (memory.isEmpty()) {
                 final OrtSession session = OrtEnvironment.getEnvironment().createSession(model.toString(), options);
-                return new Model() {
-                    @Override
-                    public OrtSession.Result run(Map<String, OnnxTensor> inputs) throws OrtException {
-                        return session.run(inputs);
-                    }
-
-                    @Override
-                    public OrtSession session() {
-                        return session;
-                    }
-
-                    @Override
-                    public void close() throws OrtException {
-                        session.close();
-                    }
-                };
+                return new Model(session, session::run, session::close);
             }
             final AllocatorSession session = memory.get().openSession(model, options, SessionSettings.DEFAULT);
-            return new Model() {
-                @Override
-                public OrtSession.Result run(Map<String, OnnxTensor> inputs) throws OrtException {
-                    return session.run(inputs);
-                }
-
-                @Override
-                public OrtSession session() {
-                    return session.session();
-                }
-
-                @Override
-                public void close() throws OrtException {
-                    session.close();
-                }
-            };
+            return new Model(session.session(), session::run, session::close);
         }
     }
 

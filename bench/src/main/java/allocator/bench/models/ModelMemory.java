@@ -6,11 +6,10 @@ import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.OrtSession.RunOptions;
 import ai.onnxruntime.OrtSession.SessionOptions;
+import allocator.bench.report.Machine;
 import allocator.onnxruntime.AllocatorSession;
 import allocator.onnxruntime.OnnxRuntimeAllocators;
 import allocator.onnxruntime.SessionSettings;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,7 +28,6 @@ import java.util.stream.IntStream;
 public final class ModelMemory {
     private static final int[] BATCHES = {1, 1, 4, 16, 4, 1, 1, 2, 32, 8, 1, 1};
     private static final int RUNS = 20;
-    private static final Path STATUS = Path.of("/proc/self/status");
 
     private ModelMemory() {}
 
@@ -61,11 +59,11 @@ public final class ModelMemory {
         final int size = Integer.parseInt(args[1]);
         try (Day day = open(args[0], Path.of(args[2]))) {
             run(day, 1, size);
-            final long start = kibibytes("VmRSS:");
+            final long start = Machine.kibibytes("VmRSS:");
             final List<Double> hours = new ArrayList<>();
             for (final int batch : BATCHES) {
                 run(day, batch, size);
-                hours.add((kibibytes("VmRSS:") - start) / 1024.0);
+                hours.add((Machine.kibibytes("VmRSS:") - start) / 1024.0);
             }
             System.out.printf(
                     Locale.ROOT,
@@ -75,7 +73,7 @@ public final class ModelMemory {
                             .map(mebibytes -> String.format(Locale.ROOT, "%.0f", mebibytes))
                             .collect(Collectors.joining(" | ")),
                     hours.stream().mapToDouble(Double::doubleValue).average().orElseThrow(),
-                    (kibibytes("VmHWM:") - start) / 1024.0,
+                    (Machine.kibibytes("VmHWM:") - start) / 1024.0,
                     ProcessHandle.current()
                                     .info()
                                     .totalCpuDuration()
@@ -92,16 +90,6 @@ public final class ModelMemory {
         }
         day.endHour(inputs);
         inputs.values().forEach(OnnxTensor::close);
-    }
-
-    private static long kibibytes(String key) throws IOException {
-        try (var lines = Files.lines(STATUS)) {
-            return lines.filter(line -> line.startsWith(key))
-                    .map(line -> line.replaceAll("\\D", ""))
-                    .mapToLong(Long::parseLong)
-                    .findFirst()
-                    .orElseThrow();
-        }
     }
 
     private static Day open(String subject, Path model) throws OrtException {

@@ -20,10 +20,6 @@ final class Sample {
         return values.get(index);
     }
 
-    int size() {
-        return values.size();
-    }
-
     /** Each value over the one that was measured beside it. */
     Sample over(Sample other) {
         final Sample ratios = new Sample();
@@ -31,15 +27,6 @@ final class Sample {
             ratios.add(values.get(i) / other.get(i));
         }
         return ratios;
-    }
-
-    /** Each value less the one that was measured beside it. */
-    Sample minus(Sample other) {
-        final Sample differences = new Sample();
-        for (int i = 0; i < values.size(); i++) {
-            differences.add(values.get(i) - other.get(i));
-        }
-        return differences;
     }
 
     private double[] sorted() {

@@ -1,6 +1,7 @@
 package allocator.bench.models;
 
 import ai.onnxruntime.OrtEnvironment;
+import allocator.bench.AddressSource;
 import allocator.onnxruntime.OnnxRuntimeAllocators;
 import allocator.onnxruntime.OnnxRuntimeFactory;
 import allocator.spi.Allocator;
@@ -10,113 +11,85 @@ import allocator.spi.DeviceType;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
-import allocator.spi.SpiLevel;
-import java.lang.management.ManagementFactory;
-import java.lang.management.ThreadMXBean;
-import java.util.List;
-import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OperationsPerInvocation;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What a call from ONNX Runtime into Java and back costs. Java calls {@code AllocatorAlloc} or {@code AllocatorFree} of
- * the C API, which calls the installed allocator: from ONNX Runtime to Java and back, with all that is counted on the
- * way, and the downcall that gets there on top. Beneath it is an allocator that does nothing, or that of
- * {@code cpu-reference}.
- *
- * <p>The rounds of all rows take turns; a figure is the median of their processor time for one call. Argument: rounds.
+ * What a call from ONNX Runtime into Java and back costs: {@code AllocatorAlloc} or {@code AllocatorFree} of the C API
+ * calls the installed allocator, with all that is counted on the way, and the downcall that gets there on top; and the
+ * same allocator called by Java.
  */
-public final class UpcallCost {
-    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
-    private static final int PAIRS = 20_000;
+@State(Scope.Thread)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@Fork(3)
+@Warmup(iterations = 5, time = 1)
+@Measurement(iterations = 5, time = 1)
+public class UpcallCost {
+    private static final int CALLS = 2;
     private static final long BYTES = 1000;
+    private static final MemoryInfo INFO = new MemoryInfo(
+            "Cpu", new MemoryLocation(DeviceType.CPU, 0, 0, MemoryType.DEFAULT), 64, AllocatorType.DEVICE);
 
-    private UpcallCost() {}
+    /** What is installed: an allocator that does next to nothing, or a provider. */
+    @Param({"nothing", "cpu-reference"})
+    public String beneath = "";
 
-    /** One block, handed out again and again. */
-    private static final class Nothing implements Allocator {
-        @Override
-        public long alloc(long byteSize) {
-            return 4096;
-        }
+    private final OnnxRuntimeFactory factory = new OnnxRuntimeFactory();
+    private @Nullable OnnxRuntimeAllocators installed;
+    private @Nullable Allocator java;
+    private @Nullable Allocator exported;
 
-        @Override
-        public void free(long address) {
-            // It stays where it is.
-        }
-
-        @Override
-        public MemoryInfo info() {
-            return new MemoryInfo(
-                    "Cpu", new MemoryLocation(DeviceType.CPU, 0, 0, MemoryType.DEFAULT), 64, AllocatorType.DEVICE);
-        }
-
-        @Override
-        public int spiLevel() {
-            return SpiLevel.MINIMUM;
-        }
+    /** Installs it; the allocator that ONNX Runtime's environment shares is the installed one then. */
+    @Setup
+    public void install() {
+        final OnnxRuntimeAllocators.Builder builder = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment());
+        installed = (beneath.equals("nothing") ? builder.allocator(new AddressSource(INFO)) : builder.provider(beneath))
+                .install();
+        java = installed.allocator();
+        exported = factory.createAllocator(
+                factory.discoverDevices().devices().getFirst().defaultMemory().orElseThrow(),
+                AllocatorOptions.of(Map.of("ort.source", "shared", "ort.check_frees", "0")));
     }
 
-    /** What is measured. */
-    private record Row(String name, Allocator allocator, Sample nanos) {}
-
-    /**
-     * Measures.
-     *
-     * @param args rounds
-     */
-    public static void main(String[] args) {
-        final int rounds = Integer.parseInt(args[0]);
-        System.out.println("| beneath | called | cpu ns/call | 95 % |");
-        System.out.println("|---|---|---|---|");
-        final OnnxRuntimeAllocators.Builder nothing =
-                OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment()).allocator(new Nothing());
-        measure("nothing", nothing, rounds);
-        measure(
-                "cpu-reference",
-                OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment()).provider("cpu-reference"),
-                rounds);
+    /** A call by Java. */
+    @Benchmark
+    @OperationsPerInvocation(CALLS)
+    public void byJava() {
+        pair(Objects.requireNonNull(java));
     }
 
-    private static void measure(String name, OnnxRuntimeAllocators.Builder builder, int rounds) {
-        try (OnnxRuntimeFactory factory = new OnnxRuntimeFactory();
-                OnnxRuntimeAllocators memory = builder.install()) {
-            // The allocator that the environment shares is the installed one.
-            final Allocator exported = factory.createAllocator(
-                    factory.discoverDevices()
-                            .devices()
-                            .getFirst()
-                            .defaultMemory()
-                            .orElseThrow(),
-                    AllocatorOptions.of(Map.of("ort.source", "shared", "ort.check_frees", "0")));
-            final List<Row> rows = List.of(
-                    new Row("by Java", memory.allocator(), new Sample()),
-                    new Row("by ONNX Runtime", exported, new Sample()));
-            for (int round = -rounds / 2; round < rounds; round++) {
-                for (final Row row : rows) {
-                    final double nanos = nanosPerCall(row.allocator);
-                    if (round >= 0) {
-                        row.nanos.add(nanos);
-                    }
-                }
-            }
-            for (final Row row : rows) {
-                System.out.printf(
-                        Locale.ROOT,
-                        "| %s | %s | %.1f | %s |%n",
-                        name,
-                        row.name,
-                        row.nanos.median(),
-                        row.nanos.interval("%.1f"));
-            }
-            factory.releaseAllocator(exported);
-        }
+    /** A call by ONNX Runtime. */
+    @Benchmark
+    @OperationsPerInvocation(CALLS)
+    public void byOnnxRuntime() {
+        pair(Objects.requireNonNull(exported));
     }
 
-    private static double nanosPerCall(Allocator allocator) {
-        final long start = THREADS.getCurrentThreadCpuTime();
-        for (int i = 0; i < PAIRS; i++) {
-            allocator.free(allocator.alloc(BYTES));
-        }
-        return (THREADS.getCurrentThreadCpuTime() - start) / (2.0 * PAIRS);
+    private static void pair(Allocator allocator) {
+        allocator.free(allocator.alloc(BYTES));
+    }
+
+    /** Ends the installation. */
+    @TearDown
+    public void close() {
+        factory.releaseAllocator(Objects.requireNonNull(exported));
+        Objects.requireNonNull(installed).close();
+        factory.close();
     }
 }

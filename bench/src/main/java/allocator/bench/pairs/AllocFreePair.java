@@ -1,5 +1,6 @@
 package allocator.bench.pairs;
 
+import allocator.bench.models.RecordedEvents;
 import allocator.bench.subject.Subject;
 import allocator.bench.subject.SubjectType;
 import java.util.Objects;
@@ -23,14 +24,19 @@ import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * One free and one allocation in the middle of a workload, by every thread on one allocator. A block's memory is never
- * touched. Run by {@code bench/run jmh AllocFreePair}; any subject and workload of {@code bench/run} will do. Netty's
- * caches need {@link allocator.bench.subject.NettyThreads#JMH_PROPERTIES}.
+ * touched. {@link Rivals} runs it for all subjects; {@code bench/run jmh AllocFreePair} takes any subject and workload
+ * as well.
+ *
+ * <p>The scripts have JMH use Netty's threads, whose allocators keep caches for no others. A rival is warmed up for
+ * five seconds: glibc's malloc becomes faster for seconds, as it adapts and its heap grows. The compiler works in the
+ * foreground, as elsewhere it may not be done when the warm-up is.
  */
-@BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
-@Fork(3)
+@Fork(
+        value = 3,
+        jvmArgsAppend = {"-Xms1g", "-Xmx1g", "-Xbatch", "-XX:MaxDirectMemorySize=16g"})
 @Warmup(iterations = 5, time = 1)
-@Measurement(iterations = 10, time = 1)
+@Measurement(iterations = 5, time = 200, timeUnit = TimeUnit.MILLISECONDS)
 public class AllocFreePair {
     private static final int PAIRS = 1000;
 
@@ -45,6 +51,10 @@ public class AllocFreePair {
         @Param({"large", "replay", "small"})
         public String workload = "";
 
+        /** Which events of it are recorded; see {@link RecordedEvents}. */
+        @Param("none")
+        public String events = "";
+
         private final AtomicInteger threads = new AtomicInteger();
         private @Nullable Subject open;
 
@@ -52,6 +62,7 @@ public class AllocFreePair {
         @Setup(Level.Trial)
         public void open() {
             open = SubjectType.of(subject).open();
+            RecordedEvents.record(events);
         }
 
         private Player join() {
@@ -92,8 +103,16 @@ public class AllocFreePair {
 
     /** One free and one allocation. */
     @Benchmark
+    @BenchmarkMode(Mode.AverageTime)
     @OperationsPerInvocation(PAIRS)
     public void pair(Place place) {
         Objects.requireNonNull(place.player).play(2 * PAIRS);
+    }
+
+    /** A single free or allocation, for the percentiles; asking the clock is part of the time. */
+    @Benchmark
+    @BenchmarkMode(Mode.SampleTime)
+    public void operation(Place place) {
+        Objects.requireNonNull(place.player).play(1);
     }
 }

@@ -1,10 +1,9 @@
 package allocator.bench.pairs;
 
 import allocator.bench.subject.Slots;
-import org.HdrHistogram.Histogram;
 
 /** One thread's place in its workload. */
-final class Player {
+public final class Player {
     private final Slots slots;
     private final int[] fill;
     private final int[] events;
@@ -13,7 +12,7 @@ final class Player {
     private final boolean[] isLive;
     private int next;
 
-    Player(Workload workload, Slots slots) {
+    public Player(Workload workload, Slots slots) {
         this.slots = slots;
         fill = workload.fill();
         events = workload.events();
@@ -23,20 +22,20 @@ final class Player {
     }
 
     /** Makes the blocks that are there before the first event. */
-    void fill() {
+    public void fill() {
         for (int slot = 0; slot < fill.length; slot++) {
             slots.alloc(slot, fill[slot]);
         }
     }
 
     /** Plays a unit: so many events that the clock need not be asked in between. */
-    int playUnit() {
+    public int playUnit() {
         play(unit);
         return unit;
     }
 
     /** Plays events, from the first again after the last. */
-    void play(int count) {
+    public void play(int count) {
         int i = next;
         for (int done = 0; done < count; done++) {
             final int event = events[i];
@@ -45,31 +44,6 @@ final class Player {
             } else {
                 slots.free(~event);
             }
-            if (++i == events.length) {
-                i = 0;
-            }
-        }
-        next = i;
-    }
-
-    /** Plays a unit and records the time of every event, that of asking the clock included. */
-    void playUnitTimed(Histogram histogram) {
-        int i = next;
-        for (int done = 0; done < unit; done++) {
-            final int event = events[i];
-            final int size = sizes[i];
-            final long begin;
-            final long end;
-            if (event >= 0) {
-                begin = System.nanoTime();
-                slots.alloc(event, size);
-                end = System.nanoTime();
-            } else {
-                begin = System.nanoTime();
-                slots.free(~event);
-                end = System.nanoTime();
-            }
-            histogram.recordValue(Math.min(end - begin, histogram.getHighestTrackableValue()));
             if (++i == events.length) {
                 i = 0;
             }
@@ -103,7 +77,7 @@ final class Player {
     }
 
     /** Frees what lives. */
-    void drain() {
+    public void drain() {
         for (int slot = 0; slot < fill.length; slot++) {
             isLive[slot] = true;
         }

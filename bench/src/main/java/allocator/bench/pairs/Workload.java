@@ -5,14 +5,15 @@ import allocator.trace.TraceException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.SplittableRandom;
 import java.util.stream.Stream;
 
 /**
  * A sequence of allocations and frees that can be repeated indefinitely: first the fill, then the events again and
  * again. An event {@code s} allocates into slot {@code s}, an event {@code ~s} frees it. There are as many allocations
- * as frees.
+ * as frees. The sizes are drawn from a {@link SplittableRandom}, whose numbers are the same in each Java release.
  */
-final class Workload {
+public final class Workload {
     private static final String SCALE = "scale-";
     private static final int STEADY_PAIRS = 1_000_000;
     private static final int REPLAY_OPERATIONS = 500;
@@ -50,7 +51,7 @@ final class Workload {
     }
 
     /** The names of all: pairs, recorded traces, scales. */
-    static List<String> names() {
+    public static List<String> names() {
         return Stream.of(PAIRS, Trace.bundledNames(), SCALES)
                 .flatMap(List::stream)
                 .toList();
@@ -61,7 +62,7 @@ final class Workload {
      *
      * @throws IllegalArgumentException if there is none of that name
      */
-    static Workload of(String name, int thread) {
+    public static Workload of(String name, int thread) {
         return switch (name) {
             case LARGE -> steady(1000 + thread, 1000, 8, 21);
             case REPLAY -> replay(3000 + thread);
@@ -87,7 +88,7 @@ final class Workload {
     }
 
     /** How many slots there are. */
-    int slots() {
+    public int slots() {
         return slots;
     }
 
@@ -97,7 +98,7 @@ final class Workload {
     }
 
     /** The events; not to be changed. */
-    int[] events() {
+    public int[] events() {
         return events;
     }
 
@@ -112,32 +113,32 @@ final class Workload {
     }
 
     private static Workload steady(long seed, int blocks, int low, int high) {
-        final SplitMix64 random = new SplitMix64(seed);
+        final SplittableRandom random = new SplittableRandom(seed);
         final int[] fill = new int[blocks];
-        Arrays.setAll(fill, i -> random.nextSize(low, high));
+        Arrays.setAll(fill, i -> nextSize(random, low, high));
         final int[] events = new int[2 * STEADY_PAIRS];
         final int[] sizes = new int[2 * STEADY_PAIRS];
         for (int i = 0; i < events.length; i += 2) {
-            final int slot = random.nextInt(blocks);
+            final int slot = nextInt(random, blocks);
             events[i] = ~slot;
             events[i + 1] = slot;
-            sizes[i + 1] = random.nextSize(low, high);
+            sizes[i + 1] = nextSize(random, low, high);
         }
         return new Workload(blocks, fill, events, sizes, STEADY_UNIT);
     }
 
     private static Workload replay(long seed) {
-        final SplitMix64 random = new SplitMix64(seed);
+        final SplittableRandom random = new SplittableRandom(seed);
         final List<List<Integer>> deaths = new ArrayList<>();
         for (int i = 0; i < REPLAY_OPERATIONS; i++) {
             deaths.add(new ArrayList<>());
         }
         final Events events = new Events();
         for (int i = 0; i < REPLAY_OPERATIONS; i++) {
-            final int out = random.nextSize(12, 22);
-            final boolean hasWorkspace = (random.next() & 1) == 0;
-            final int workspace = random.nextSize(12, 20);
-            final int death = Math.min(i + life(random.next()), REPLAY_OPERATIONS - 1);
+            final int out = nextSize(random, 12, 22);
+            final boolean hasWorkspace = (random.nextLong() & 1) == 0;
+            final int workspace = nextSize(random, 12, 20);
+            final int death = Math.min(i + life(random.nextLong()), REPLAY_OPERATIONS - 1);
             events.allocation(2 * i, out);
             if (hasWorkspace) {
                 events.allocation(2 * i + 1, workspace);
@@ -147,6 +148,18 @@ final class Workload {
             deaths.get(i).reversed().forEach(events::free);
         }
         return events.toWorkload(2 * REPLAY_OPERATIONS);
+    }
+
+    /** A number below {@code bound}, uniform. */
+    private static int nextInt(SplittableRandom random, int bound) {
+        return (int) (((random.nextLong() >>> 32) * bound) >>> 32);
+    }
+
+    /** A size whose octave is uniform from {@code low} to {@code high}, and which is uniform in its octave. */
+    private static int nextSize(SplittableRandom random, int low, int high) {
+        final long bits = random.nextLong();
+        final int octave = low + (int) (((bits >>> 32) * (high - low + 1)) >>> 32);
+        return (1 << octave) | ((int) bits & ((1 << octave) - 1));
     }
 
     /** How many operations an output lives on: mostly one or two, seldom up to 95. */

@@ -1,10 +1,7 @@
 package allocator.bench.scale;
 
 import allocator.spi.Allocator;
-import java.util.LinkedHashMap;
-import java.util.SequencedMap;
 import java.util.SplittableRandom;
-import java.util.function.IntConsumer;
 
 /** Live blocks of 16 B to 8 KiB, the logarithm of their size uniform. */
 final class BlockCrowd extends Crowd {
@@ -39,13 +36,12 @@ final class BlockCrowd extends Crowd {
     }
 
     @Override
-    SequencedMap<String, IntConsumer> operations() {
-        final SequencedMap<String, IntConsumer> operations = new LinkedHashMap<>();
-        operations.put("free and allocate", this::replace);
-        return operations;
+    void comeAndGo() {
+        allocator.free(alloc());
     }
 
-    private void replace(int count) {
+    @Override
+    void use(int count) {
         if (isInOrder) {
             oldest = oldest + 1 < count ? oldest + 1 : 0;
         }

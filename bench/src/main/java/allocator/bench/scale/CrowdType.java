@@ -1,163 +1,133 @@
 package allocator.bench.scale;
 
-import allocator.arena.ArenaAllocator;
 import allocator.arena.ArenaConfig;
 import allocator.arena.BfcArena;
+import allocator.arena.StreamArenaAllocator;
 import allocator.arena.bump.BumpAllocator;
 import allocator.arena.bump.BumpConfig;
 import allocator.bench.AddressSource;
+import allocator.bench.scale.StreamCrowd.StreamMemory;
 import allocator.bench.subject.MallocAllocator;
-import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.runtime.Environment;
 import allocator.runtime.ManagedAllocator;
 import allocator.runtime.Session;
 import allocator.runtime.SessionOptions;
 import allocator.spi.AllocatorOptions;
+import java.util.Arrays;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.IntFunction;
 
-/** What there can be many of. */
+/** What there can be many of. Blocks and streams use addresses without memory. */
 enum CrowdType {
-    BLOCKS_ARENA("live blocks in an arena", 1_000_000, true) {
-        @Override
-        Crowd open(int most) {
-            return blocks(AllocatorOptions.EMPTY, most);
-        }
-    },
-    BLOCKS_ARENA_QUICK("live blocks in an arena, quick fit", 1_000_000, true) {
-        @Override
-        Crowd open(int most) {
-            return blocks(AllocatorOptions.of(Map.of("arena.policy", "quick-fit")), most);
-        }
-    },
-    BLOCKS_BUMP("live blocks in a bump allocator, the oldest replaced", 1_000_000, true) {
-        @Override
-        Crowd open(int most) {
-            final BumpAllocator allocator = bump(LARGE_REGION);
-            return new BlockCrowd(allocator, true, most, allocator::shrink, allocator::close);
-        }
-    },
-    BLOCKS_SESSION("live blocks of a session of cpu-reference", 1_000_000, false) {
-        @Override
-        Crowd open(int most) {
-            final Environment environment = cpuReference();
-            final Session session = environment.openSession(SessionOptions.DEFAULT);
-            final ManagedAllocator allocator = session.allocator();
-            return new BlockCrowd(
-                    allocator, false, most, () -> allocator.asArena().ifPresent(arena -> arena.shrink()), () -> {
-                        session.close();
-                        environment.close();
-                    });
-        }
-    },
-    BLOCKS_MALLOC("live blocks of the C library's malloc, to compare", 1_000_000, false) {
-        @Override
-        Crowd open(int most) {
-            return new BlockCrowd(new MallocAllocator(), false, most, () -> {}, () -> {});
-        }
-    },
-    STREAMS_ARENA("streams with memory of an arena", 20_000, true) {
-        @Override
-        Crowd open(int most) {
-            return new StreamCrowd(StreamMemory.of(arena(AllocatorOptions.EMPTY)), most);
-        }
-    },
-    STREAMS_BUMP("streams with memory of a bump allocator", 20_000, true) {
-        @Override
-        Crowd open(int most) {
-            return new StreamCrowd(StreamMemory.of(bump(SMALL_REGION)), most);
-        }
-    },
-    SESSIONS("open sessions of cpu-reference, one arena for all", 10_000, false) {
-        @Override
-        Crowd open(int most) {
-            return new SessionCrowd(cpuReference(), SessionOptions.DEFAULT, most, () -> {});
-        }
-    },
-    SESSIONS_EXCLUSIVE("open sessions of cpu-reference, each with an arena of its own", 10_000, false) {
-        @Override
-        Crowd open(int most) {
-            final SessionOptions options = SessionOptions.builder()
-                    .option("ep.cpu-reference.arena.exclusive", "1")
-                    .build();
-            return new SessionCrowd(cpuReference(), options, most, () -> {});
-        }
-    },
-    SESSIONS_CUDA("open sessions of a simulated CUDA device, one arena for all", 10_000, false) {
-        @Override
-        Crowd open(int most) {
-            final SimulatedCudaDriver driver = SimulatedCudaDriver.builder()
-                    .withMemory(1L << 40)
-                    .withoutContents()
-                    .build();
-            final SimulatedArenas provider = new SimulatedArenas(driver);
-            final Environment environment =
-                    Environment.builder().modulePathProviders(false).build();
-            environment.register(provider);
-            return new SessionCrowd(environment, SessionOptions.DEFAULT, most, driver::close);
-        }
-    },
-    THREADS_ARENA("ended threads that used an arena", 100_000, false) {
-        @Override
-        Crowd open(int most) {
-            final BfcArena arena = arena(AllocatorOptions.EMPTY);
-            return new ThreadCrowd(new ArenaAllocator(arena, AllocatorOptions.EMPTY), arena::close);
-        }
-    },
-    THREADS_SESSION("ended threads that used a session of cpu-reference", 100_000, false) {
-        @Override
-        Crowd open(int most) {
-            final Environment environment = cpuReference();
-            final Session session = environment.openSession(SessionOptions.DEFAULT);
-            return new ThreadCrowd(session.allocator(), () -> {
-                session.close();
-                environment.close();
-            });
-        }
-    };
+    /** Live blocks in an arena. */
+    BLOCKS_ARENA(1_000_000, most -> blocks(arena(AllocatorOptions.EMPTY), most)),
+    /** Live blocks in an arena with quick fit. */
+    BLOCKS_ARENA_QUICK(
+            1_000_000, most -> blocks(arena(AllocatorOptions.of(Map.of("arena.policy", "quick-fit"))), most)),
+    /** Live blocks in a bump allocator, the oldest of which is replaced. */
+    BLOCKS_BUMP(1_000_000, most -> {
+        final BumpAllocator allocator = bump(1 << 20);
+        return new BlockCrowd(allocator, true, most, allocator::shrink, allocator::close);
+    }),
+    /** Live blocks of a session of {@code cpu-reference}. */
+    BLOCKS_SESSION(1_000_000, most -> {
+        final OpenSession open = new OpenSession();
+        final ManagedAllocator allocator = open.session.allocator();
+        return new BlockCrowd(
+                allocator, false, most, () -> allocator.asArena().ifPresent(arena -> arena.shrink()), open::close);
+    }),
+    /** Live blocks of the C library's {@code malloc}, to compare. */
+    BLOCKS_MALLOC(1_000_000, most -> new BlockCrowd(new MallocAllocator(), false, most, () -> {}, () -> {})),
+    /** Streams with memory of an arena. */
+    STREAMS_ARENA(20_000, most -> {
+        final BfcArena arena = arena(AllocatorOptions.EMPTY);
+        return new StreamCrowd(
+                new StreamMemory(
+                        new StreamArenaAllocator(arena, AllocatorOptions.EMPTY),
+                        arena::endRun,
+                        arena::releaseStream,
+                        arena::shrink,
+                        arena::close),
+                most);
+    }),
+    /** Streams with memory of a bump allocator. */
+    STREAMS_BUMP(20_000, most -> {
+        final BumpAllocator allocator = bump(1 << 16);
+        return new StreamCrowd(
+                new StreamMemory(
+                        allocator, allocator::endRun, allocator::releaseStream, allocator::shrink, allocator::close),
+                most);
+    }),
+    /** Open sessions of {@code cpu-reference}, with one arena for all. */
+    SESSIONS(10_000, most -> new SessionCrowd(cpuReference(), SessionOptions.DEFAULT, most)),
+    /** Open sessions of {@code cpu-reference}, each with an arena of its own. */
+    SESSIONS_EXCLUSIVE(
+            10_000,
+            most -> new SessionCrowd(
+                    cpuReference(),
+                    SessionOptions.builder()
+                            .option("ep.cpu-reference.arena.exclusive", "1")
+                            .build(),
+                    most)),
+    /** Ended threads that used an arena. */
+    THREADS_ARENA(100_000, most -> {
+        final BfcArena arena = arena(AllocatorOptions.EMPTY);
+        return new ThreadCrowd(new StreamArenaAllocator(arena, AllocatorOptions.EMPTY), arena::close);
+    }),
+    /** Ended threads that used a session of {@code cpu-reference}. */
+    THREADS_SESSION(100_000, most -> {
+        final OpenSession open = new OpenSession();
+        return new ThreadCrowd(open.session.allocator(), open::close);
+    });
 
-    private static final long LARGE_REGION = 1 << 20;
-    private static final long SMALL_REGION = 1 << 16;
-
-    private final String description;
     private final int most;
-    private final boolean closesWithMembers;
 
-    CrowdType(String description, int most, boolean closesWithMembers) {
-        this.description = description;
+    @SuppressWarnings("ImmutableEnumChecker") // a lambda of this class, without state
+    private final IntFunction<Crowd> opener;
+
+    CrowdType(int most, IntFunction<Crowd> opener) {
         this.most = most;
-        this.closesWithMembers = closesWithMembers;
+        this.opener = opener;
     }
 
-    /** Opens an empty crowd. */
-    abstract Crowd open(int most);
+    /** A session of an environment of its own. */
+    private static final class OpenSession {
+        private final Environment environment = cpuReference();
+        private final Session session = environment.openSession(SessionOptions.DEFAULT);
 
-    String description() {
-        return description;
+        void close() {
+            session.close();
+            environment.close();
+        }
     }
 
-    /** How many are asked for. */
+    /** @throws IllegalArgumentException if there is none of that name */
+    static CrowdType of(String text) {
+        return Arrays.stream(values())
+                .filter(type -> type.toString().equals(text))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException(
+                        "nothing is called '" + text + "'; there are " + Arrays.toString(values())));
+    }
+
+    /** Opens an empty crowd for at most so many members. */
+    Crowd open(int size) {
+        return opener.apply(size);
+    }
+
+    /** How many there are at most. */
     int most() {
         return most;
-    }
-
-    /** Whether a close with members is measured. */
-    boolean closesWithMembers() {
-        return closesWithMembers;
-    }
-
-    /** Whether other threads work than the one that measures. */
-    boolean isThreaded() {
-        return this == THREADS_ARENA || this == THREADS_SESSION;
     }
 
     private static BfcArena arena(AllocatorOptions options) {
         return new BfcArena(new AddressSource(), ArenaConfig.from(options));
     }
 
-    private static Crowd blocks(AllocatorOptions options, int most) {
-        final BfcArena arena = arena(options);
-        return new BlockCrowd(new ArenaAllocator(arena, options), false, most, arena::shrink, arena::close);
+    private static Crowd blocks(BfcArena arena, int most) {
+        return new BlockCrowd(
+                new StreamArenaAllocator(arena, AllocatorOptions.EMPTY), false, most, arena::shrink, arena::close);
     }
 
     private static BumpAllocator bump(long regionBytes) {

@@ -4,11 +4,8 @@ import allocator.runtime.Environment;
 import allocator.runtime.RunOptions;
 import allocator.runtime.Session;
 import allocator.runtime.SessionOptions;
-import java.util.LinkedHashMap;
 import java.util.Objects;
-import java.util.SequencedMap;
 import java.util.SplittableRandom;
-import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** Open sessions of one environment, each of which has run. */
@@ -17,14 +14,12 @@ final class SessionCrowd extends Crowd {
 
     private final Environment environment;
     private final SessionOptions options;
-    private final Runnable onClose;
     private final @Nullable Session[] sessions;
     private final SplittableRandom random = new SplittableRandom(3);
 
-    SessionCrowd(Environment environment, SessionOptions options, int most, Runnable onClose) {
+    SessionCrowd(Environment environment, SessionOptions options, int most) {
         this.environment = environment;
         this.options = options;
-        this.onClose = onClose;
         sessions = new Session[most];
     }
 
@@ -51,11 +46,13 @@ final class SessionCrowd extends Crowd {
     }
 
     @Override
-    SequencedMap<String, IntConsumer> operations() {
-        final SequencedMap<String, IntConsumer> operations = new LinkedHashMap<>();
-        operations.put("run", count -> run(session(random.nextInt(count))));
-        operations.put("open, run, close", count -> open().close());
-        return operations;
+    void use(int count) {
+        run(session(random.nextInt(count)));
+    }
+
+    @Override
+    void comeAndGo() {
+        open().close();
     }
 
     @Override
@@ -67,6 +64,5 @@ final class SessionCrowd extends Crowd {
     @Override
     public void close() {
         environment.close();
-        onClose.run();
     }
 }

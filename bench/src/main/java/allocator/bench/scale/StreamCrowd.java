@@ -1,12 +1,11 @@
 package allocator.bench.scale;
 
 import allocator.bench.subject.IdleStream;
+import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
-import java.util.LinkedHashMap;
 import java.util.Objects;
-import java.util.SequencedMap;
 import java.util.SplittableRandom;
-import java.util.function.IntConsumer;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Streams with live blocks each. */
@@ -19,6 +18,14 @@ final class StreamCrowd extends Crowd {
     private final long[] blocks;
     private final SplittableRandom random = new SplittableRandom(2);
 
+    /** An allocator whose streams end their runs and close. */
+    record StreamMemory(
+            StreamAwareAllocator allocator,
+            Consumer<SyncStream> endRun,
+            Consumer<SyncStream> releaseStream,
+            Runnable shrink,
+            Runnable close) {}
+
     StreamCrowd(StreamMemory memory, int most) {
         this.memory = memory;
         streams = new SyncStream[most];
@@ -26,7 +33,7 @@ final class StreamCrowd extends Crowd {
     }
 
     private long alloc(SyncStream stream) {
-        return memory.alloc(1 + random.nextInt(MOST_BYTES), stream);
+        return memory.allocator.allocOnStream(1 + random.nextInt(MOST_BYTES), stream);
     }
 
     private SyncStream stream(int index) {
@@ -35,7 +42,7 @@ final class StreamCrowd extends Crowd {
 
     @Override
     void add(int index) {
-        final SyncStream stream = new IdleStream(memory.info());
+        final SyncStream stream = new IdleStream(memory.allocator.info());
         streams[index] = stream;
         for (int i = 0; i < BLOCKS; i++) {
             blocks[index * BLOCKS + i] = alloc(stream);
@@ -43,43 +50,45 @@ final class StreamCrowd extends Crowd {
     }
 
     @Override
-    SequencedMap<String, IntConsumer> operations() {
-        final SequencedMap<String, IntConsumer> operations = new LinkedHashMap<>();
-        operations.put("free and allocate", this::replace);
-        operations.put("the same and the end of the run", count -> memory.endRun(stream(replace(count))));
-        operations.put("a stream comes and goes", this::comeAndGo);
-        return operations;
+    void use(int count) {
+        replace(count);
+    }
+
+    @Override
+    void useAndEndRun(int count) {
+        memory.endRun.accept(stream(replace(count)));
     }
 
     private int replace(int count) {
         final int block = random.nextInt(count * BLOCKS);
-        memory.free(blocks[block]);
+        memory.allocator.free(blocks[block]);
         blocks[block] = alloc(stream(block / BLOCKS));
         return block / BLOCKS;
     }
 
-    private void comeAndGo(int ignored) {
-        final SyncStream stream = new IdleStream(memory.info());
-        memory.free(alloc(stream));
-        memory.releaseStream(stream);
+    @Override
+    void comeAndGo() {
+        final SyncStream stream = new IdleStream(memory.allocator.info());
+        memory.allocator.free(alloc(stream));
+        memory.releaseStream.accept(stream);
     }
 
     @Override
     void remove(int index) {
         for (int i = 0; i < BLOCKS; i++) {
-            memory.free(blocks[index * BLOCKS + i]);
+            memory.allocator.free(blocks[index * BLOCKS + i]);
         }
-        memory.releaseStream(stream(index));
+        memory.releaseStream.accept(stream(index));
         streams[index] = null;
     }
 
     @Override
     void shrink() {
-        memory.shrink();
+        memory.shrink.run();
     }
 
     @Override
     public void close() {
-        memory.close();
+        memory.close.run();
     }
 }

@@ -1,9 +1,6 @@
 package allocator.bench.scale;
 
 import allocator.spi.Allocator;
-import java.util.LinkedHashMap;
-import java.util.SequencedMap;
-import java.util.function.IntConsumer;
 
 /** Threads that have allocated and ended, one after the other. */
 final class ThreadCrowd extends Crowd {
@@ -17,7 +14,8 @@ final class ThreadCrowd extends Crowd {
         this.onClose = onClose;
     }
 
-    private void run(int ignored) {
+    @Override
+    void comeAndGo() {
         final Thread thread = new Thread(() -> allocator.free(allocator.alloc(BYTES)));
         thread.start();
         try {
@@ -29,14 +27,12 @@ final class ThreadCrowd extends Crowd {
 
     @Override
     void add(int index) {
-        run(index);
+        comeAndGo();
     }
 
     @Override
-    SequencedMap<String, IntConsumer> operations() {
-        final SequencedMap<String, IntConsumer> operations = new LinkedHashMap<>();
-        operations.put("start a thread, allocate, free", this::run);
-        return operations;
+    void use(int count) {
+        comeAndGo();
     }
 
     @Override

@@ -1,6 +1,6 @@
 package allocator.bench.soak;
 
-import allocator.bench.pairs.Machine;
+import allocator.bench.report.Machine;
 import allocator.bench.subject.Slots;
 import allocator.bench.subject.Subject;
 import allocator.bench.subject.SubjectType;
@@ -35,8 +35,7 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         exitCodeOnExecutionException = 2,
         description = {
-            "Works for minutes and reports whether memory stays as it is: resident, of malloc, on the Java heap.",
-            "glibc's malloc is set to keep little of what is freed; what it keeps is reported and not judged.",
+            "Works for minutes and reports whether memory stays as it is: resident, on the Java heap.",
             "Exit status: 0 if they do, 1 if not, 2 for an error."
         })
 public final class Soak implements Callable<Integer> {
@@ -94,7 +93,6 @@ public final class Soak implements Callable<Integer> {
             throw wrong("--minutes takes a number above 0, not " + minutes);
         }
         final List<SubjectType> subjects = subjects();
-        CLibrary.keepLittle();
         out.println(Machine.description());
         out.printf("%8s %7s", "seconds", "lives");
         samples.keySet().forEach(source -> out.printf(" %17s", source + " KiB"));
@@ -109,11 +107,8 @@ public final class Soak implements Callable<Integer> {
             }
             sample((System.nanoTime() - begin) / 1_000_000_000);
         }
-        final List<Growth> growths = samples.entrySet().stream()
-                .map(entry -> Growth.of(entry.getKey(), entry.getValue()))
-                .toList();
-        growths.forEach(out::println);
-        return growths.stream().anyMatch(Growth::isLeak) ? 1 : 0;
+        samples.forEach((source, values) -> out.println(source.verdict(values)));
+        return samples.entrySet().stream().anyMatch(entry -> entry.getKey().isLeak(entry.getValue())) ? 1 : 0;
     }
 
     private List<SubjectType> subjects() {
@@ -169,12 +164,12 @@ public final class Soak implements Callable<Integer> {
     }
 
     private void sample(long seconds) throws IOException {
-        final Map<Source, Long> sample = ProcessMemory.sample();
+        System.gc();
         out.printf("%8d %7d", seconds, lives);
-        samples.forEach((source, values) -> {
-            values.add(sample.get(source));
-            out.printf(" %17d", values.getLast());
-        });
+        for (final Map.Entry<Source, List<Long>> entry : samples.entrySet()) {
+            entry.getValue().add(entry.getKey().kibibytes());
+            out.printf(" %17d", entry.getValue().getLast());
+        }
         out.println();
     }
 }

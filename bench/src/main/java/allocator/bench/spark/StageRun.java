@@ -1,15 +1,11 @@
 package allocator.bench.spark;
 
-import allocator.bench.page.KeptPage;
-import allocator.bench.pairs.Machine;
-import allocator.bench.pairs.MeasuringProcess;
+import allocator.bench.report.KeptPage;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.time.LocalDate;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -88,7 +84,6 @@ public final class StageRun implements Callable<Integer> {
             throw kept.failure("--rounds, --rows and --stages take numbers from 1");
         }
         kept.requireName();
-        final String load = Machine.load();
         final StageTable table = new StageTable();
         for (int round = 0; round < rounds; round++) {
             final List<String> order = round % 2 == 0 ? List.of("plain", "plugin") : List.of("plugin", "plain");
@@ -99,30 +94,14 @@ public final class StageRun implements Callable<Integer> {
         final String page = """
                 # A stage of Apache Spark with the plug-in and without
 
-                - machine: %s
-                - JDK: %s
-                - Spark: %s, two executors of one core each, in processes of their own
-                - commit: %s
-                - date: %s
-                - load average: %s before, %s after
+                %s- Spark: %s, two executors of one core each, in processes of their own
                 - rounds: %d, each an application with and one without, in turn; %d stages each, after two that are not counted
 
                 A stage of inference runs tiny_bert over %,d rows of 16 words in batches of 16: without the plug-in in a session with ONNX
                 Runtime's own memory, shared by the tasks of an executor; with it by `Inference`. A stage of tasks has 400 that do next to
                 nothing. Medians (lowest–highest) of the rounds; processor time is that of the tasks' threads.
 
-                %s""".formatted(
-                        Machine.description(),
-                        Machine.jdk(),
-                        spark,
-                        kept.commit(),
-                        LocalDate.now(ZoneOffset.UTC),
-                        load,
-                        Machine.load(),
-                        rounds,
-                        stages,
-                        rows,
-                        table.toMarkdown());
+                %s""".formatted(kept.head(), spark, rounds, stages, rows, table.toMarkdown());
         out.print(page);
         kept.write(page);
         return 0;

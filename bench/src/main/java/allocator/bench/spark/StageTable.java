@@ -1,6 +1,6 @@
 package allocator.bench.spark;
 
-import allocator.bench.sampling.Statistics;
+import allocator.bench.report.Statistics;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

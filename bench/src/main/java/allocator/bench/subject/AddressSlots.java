@@ -5,13 +5,13 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /** Blocks of an allocator of the contract. */
-class AddressSlots extends Slots {
+public class AddressSlots extends Slots {
     private final Allocator allocator;
 
     /** The address of each slot's block. */
     final long[] blocks;
 
-    AddressSlots(Allocator allocator, int slots) {
+    public AddressSlots(Allocator allocator, int slots) {
         this.allocator = allocator;
         blocks = new long[slots];
     }

@@ -1,7 +1,6 @@
 package allocator.bench.subject;
 
 import io.netty.util.concurrent.FastThreadLocalThread;
-import java.util.Map;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -11,10 +10,6 @@ import java.util.concurrent.TimeUnit;
  * several threads, JMH may give a thread's blocks to another thread between two iterations.
  */
 public final class NettyThreads extends ThreadPoolExecutor {
-    /** The system properties by which JMH takes these threads. */
-    public static final Map<String, String> JMH_PROPERTIES =
-            Map.of("jmh.executor", "CUSTOM", "jmh.executor.class", NettyThreads.class.getName());
-
     /**
      * Makes the threads; called by JMH.
      *

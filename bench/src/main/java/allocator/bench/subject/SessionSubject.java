@@ -49,11 +49,6 @@ class SessionSubject extends Subject {
     }
 
     @Override
-    public OptionalLong extensions() {
-        return OptionalLong.of(allocator.stats().numArenaExtensions());
-    }
-
-    @Override
     public final void close() {
         session.close();
         environment.close();

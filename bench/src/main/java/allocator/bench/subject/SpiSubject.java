@@ -6,7 +6,6 @@ import allocator.arena.BfcArena;
 import allocator.arena.StreamArenaAllocator;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
-import allocator.spi.AllocatorStats;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryInfo;
 import allocator.spi.StreamAwareAllocator;
@@ -24,20 +23,16 @@ class SpiSubject extends Subject {
         this.onClose = onClose;
     }
 
-    /** Our arena with its default settings, over {@code malloc}. */
-    static Subject arena() {
-        return new ArenaSubject(arenaOverMalloc(AllocatorOptions.EMPTY));
-    }
-
-    /** The same with the placement that keeps freed blocks for requests of their size. */
-    static Subject arenaWithQuickFit() {
-        return new ArenaSubject(arenaOverMalloc(AllocatorOptions.of(Map.of("arena.policy", "quick-fit"))));
+    /** Our arena over {@code malloc}. */
+    static Subject arena(Map<String, String> options) {
+        final ArenaAllocator allocator = arenaOverMalloc(AllocatorOptions.of(options));
+        return new SpiSubject(allocator, allocator::close);
     }
 
     /** Our arena with its default settings, each thread on a stream of its own. */
     static Subject arenaOnStreams() {
         final ArenaAllocator allocator = arenaOverMalloc(AllocatorOptions.EMPTY);
-        return new ArenaSubject(allocator) {
+        return new SpiSubject(allocator, allocator::close) {
             @Override
             public Slots slots(int count) {
                 return new StreamSlots((StreamAwareAllocator) allocator, count);
@@ -54,11 +49,6 @@ class SpiSubject extends Subject {
         return new SpiSubject(new MallocAllocator(), () -> {}) {
             @Override
             public OptionalLong bytesHeld() {
-                return OptionalLong.empty();
-            }
-
-            @Override
-            public OptionalLong extensions() {
                 return OptionalLong.empty();
             }
         };
@@ -95,34 +85,11 @@ class SpiSubject extends Subject {
 
     @Override
     public OptionalLong bytesHeld() {
-        return OptionalLong.of(stats().bytesHeld());
-    }
-
-    @Override
-    public OptionalLong extensions() {
-        return OptionalLong.of(stats().numArenaExtensions());
-    }
-
-    private AllocatorStats stats() {
-        return allocator.stats();
+        return OptionalLong.of(allocator.stats().bytesHeld());
     }
 
     @Override
     public final void close() {
         onClose.run();
-    }
-
-    private static class ArenaSubject extends SpiSubject {
-        private final ArenaAllocator allocator;
-
-        ArenaSubject(ArenaAllocator allocator) {
-            super(allocator, allocator::close);
-            this.allocator = allocator;
-        }
-
-        @Override
-        public OptionalLong bookkeepingBytes() {
-            return OptionalLong.of(allocator.arena().bookkeepingBytes());
-        }
     }
 }

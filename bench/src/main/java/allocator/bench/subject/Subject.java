@@ -17,16 +17,6 @@ public abstract class Subject implements AutoCloseable {
         return OptionalLong.empty();
     }
 
-    /** How often the allocator has taken memory from the system; empty if it does not say. */
-    public OptionalLong extensions() {
-        return OptionalLong.empty();
-    }
-
-    /** What the allocator says that its own tables take; empty if it does not say. */
-    public OptionalLong bookkeepingBytes() {
-        return OptionalLong.empty();
-    }
-
     /** Ends the use; every block is freed. */
     @Override
     public abstract void close();

@@ -20,42 +20,42 @@ import org.apache.arrow.memory.ArrowBuf;
 
 /** What can be measured. */
 public enum SubjectType {
-    /** Our arena. */
-    ARENA("our arena, through the contract"),
-    /** Our arena with another placement. */
-    ARENA_QUICK("our arena with arena.policy=quick-fit"),
-    /** Our arena on pages. */
-    ARENA_COMPACT("our arena with arena.policy=compact, of the provider cpu-reference"),
-    /** Our arena, ordered on streams. */
-    ARENA_STREAMS("our arena, each thread on a stream of its own"),
-    /** ONNX Runtime's arena. */
-    ORT("ONNX Runtime's CPU arena, through its C API"),
-    /** Netty's older allocator. */
-    NETTY_POOLED("Netty's PooledByteBufAllocator, direct buffers"),
-    /** Netty's newer allocator. */
-    NETTY_ADAPTIVE("Netty's AdaptiveByteBufAllocator, direct buffers"),
-    /** Arrow. */
-    ARROW("Arrow's RootAllocator over Unsafe"),
-    /** A confined arena per block. */
-    JDK_CONFINED("Arena.ofConfined, one per block, zeroed"),
-    /** A shared arena per block. */
-    JDK_SHARED("Arena.ofShared, one per block, zeroed"),
-    /** The C library. */
-    MALLOC("malloc of the C library, by a critical downcall"),
-    /** Jason Evans' allocator. */
-    JEMALLOC("jemalloc, by a critical downcall"),
-    /** Microsoft's allocator. */
-    MIMALLOC("mimalloc, by a critical downcall"),
-    /** The allocator of gperftools. */
-    TCMALLOC("tcmalloc of gperftools, by a critical downcall"),
-    /** Our provider of CPU memory. */
-    CPU_REFERENCE("our provider cpu-reference"),
-    /** The provider through the runtime. */
-    SESSION("cpu-reference, through a session"),
-    /** The provider through the runtime, ordered on streams. */
-    SESSION_STREAMS("cpu-reference, through a session, each thread on a stream of its own"),
-    /** The provider as ONNX Runtime's native code calls it. */
-    BRIDGE("cpu-reference, through the OrtAllocator that ONNX Runtime calls");
+    /** Our arena, through the contract. */
+    ARENA,
+    /** Our arena with {@code arena.policy=quick-fit}. */
+    ARENA_QUICK,
+    /** Our arena with {@code arena.policy=compact}, of the provider {@code cpu-reference}. */
+    ARENA_COMPACT,
+    /** Our arena, each thread on a stream of its own. */
+    ARENA_STREAMS,
+    /** ONNX Runtime's CPU arena, through its C API. */
+    ORT,
+    /** Netty's PooledByteBufAllocator, direct buffers. */
+    NETTY_POOLED,
+    /** Netty's AdaptiveByteBufAllocator, direct buffers. */
+    NETTY_ADAPTIVE,
+    /** Arrow's RootAllocator over Unsafe. */
+    ARROW,
+    /** {@code Arena.ofConfined}, one per block, zeroed. */
+    JDK_CONFINED,
+    /** {@code Arena.ofShared}, one per block, zeroed. */
+    JDK_SHARED,
+    /** {@code malloc} of the C library, by a critical downcall. */
+    MALLOC,
+    /** The library jemalloc, by a critical downcall. */
+    JEMALLOC,
+    /** The library mimalloc, by a critical downcall. */
+    MIMALLOC,
+    /** The library tcmalloc of gperftools, by a critical downcall. */
+    TCMALLOC,
+    /** Our provider {@code cpu-reference}. */
+    CPU_REFERENCE,
+    /** {@code cpu-reference}, through a session. */
+    SESSION,
+    /** {@code cpu-reference}, through a session, each thread on a stream of its own. */
+    SESSION_STREAMS,
+    /** {@code cpu-reference}, through the OrtAllocator that ONNX Runtime calls. */
+    BRIDGE;
 
     /** This project's own: what two commits are compared by. */
     public static final List<SubjectType> OWN =
@@ -95,12 +95,6 @@ public enum SubjectType {
             "/usr/lib",
             "/opt/homebrew/lib");
 
-    private final String description;
-
-    SubjectType(String description) {
-        this.description = description;
-    }
-
     /** The subject of that name on the command line. */
     public static SubjectType of(String text) {
         return Arrays.stream(values())
@@ -119,11 +113,6 @@ public enum SubjectType {
         return texts.stream().map(SubjectType::of).distinct().toList();
     }
 
-    /** What it is. */
-    public String description() {
-        return description;
-    }
-
     /** Whether a block's whole memory is written, so that large blocks take milliseconds. */
     public boolean zeroes() {
         return this == JDK_CONFINED || this == JDK_SHARED;
@@ -132,11 +121,6 @@ public enum SubjectType {
     /** Whether a page of its memory may be at several addresses, so that the system counts it as often. */
     public boolean mapsPagesSeveralTimes() {
         return this == ARENA_COMPACT;
-    }
-
-    /** Whether it keeps caches for threads of Netty's kind only. */
-    public boolean usesNettyThreads() {
-        return this == NETTY_POOLED || this == NETTY_ADAPTIVE;
     }
 
     /** Whether it needs ONNX Runtime's jar. */
@@ -158,8 +142,17 @@ public enum SubjectType {
         };
     }
 
-    /** The file of its library, if there is one in the usual folders. */
+    /** The system property that names the file of its library. */
+    public String libraryProperty() {
+        return MallocAllocator.LIBRARY + "." + this;
+    }
+
+    /** The file of its library: the one that the property names, or else one in the usual folders. */
     public Optional<Path> findLibrary() {
+        final String given = System.getProperty(libraryProperty(), "");
+        if (!given.isEmpty()) {
+            return Optional.of(Path.of(given));
+        }
         final Stream<String> named =
                 Stream.of(System.getenv().getOrDefault("LD_LIBRARY_PATH", "").split(":", -1));
         final List<Path> folders = Stream.concat(named, FOLDERS.stream())
@@ -201,8 +194,8 @@ public enum SubjectType {
     /** Opens it; once per JVM where it is a native library. */
     public Subject open() {
         return switch (this) {
-            case ARENA -> SpiSubject.arena();
-            case ARENA_QUICK -> SpiSubject.arenaWithQuickFit();
+            case ARENA -> SpiSubject.arena(Map.of());
+            case ARENA_QUICK -> SpiSubject.arena(Map.of("arena.policy", "quick-fit"));
             case ARENA_COMPACT -> SpiSubject.provider("cpu-reference", Map.of("arena.policy", "compact"));
             case ARENA_STREAMS -> SpiSubject.arenaOnStreams();
             case ORT -> SpiSubject.onnxRuntime();
@@ -211,7 +204,15 @@ public enum SubjectType {
             case ARROW -> new ArrowSubject();
             case JDK_CONFINED -> new JdkSubject(Arena::ofConfined);
             case JDK_SHARED -> new JdkSubject(Arena::ofShared);
-            case MALLOC, JEMALLOC, MIMALLOC, TCMALLOC -> SpiSubject.malloc();
+            case MALLOC -> SpiSubject.malloc();
+            case JEMALLOC, MIMALLOC, TCMALLOC -> {
+                System.setProperty(
+                        MallocAllocator.LIBRARY,
+                        findLibrary()
+                                .orElseThrow(() -> new IllegalStateException("no library of " + this + " is found"))
+                                .toString());
+                yield SpiSubject.malloc();
+            }
             case CPU_REFERENCE -> SpiSubject.provider("cpu-reference", Map.of());
             case SESSION -> SessionSubject.open();
             case SESSION_STREAMS -> SessionSubject.onStreams();

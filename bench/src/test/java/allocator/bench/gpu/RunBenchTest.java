@@ -128,15 +128,11 @@ class RunBenchTest {
     }
 
     @Test
-    void theSubjectsOfTheHostAreMeasuredByTheHarnessAndByJmh() throws Exception {
+    void theSubjectsOfTheHostAreMeasuredByRivals() throws Exception {
         final Outcome arena = run("arena", "--quick");
-        final Outcome jmh = run("jmh", "--quick", "--rounds=2");
         assertThat(arena.exitCode()).as(arena.err()).isZero();
-        assertThat(jmh.exitCode()).as(jmh.err()).isZero();
         assertThat(Files.readAllLines(bundle.resolve("calls")))
                 .map(call -> call.replaceFirst(".* allocator\\.bench\\.pairs\\.", ""))
-                .containsExactly(
-                        "Run --results=results --commit=c0ffee --keep=arena-c0ffee --quick",
-                        "JmhRun --results=results --commit=c0ffee --keep=jmh-c0ffee --quick --rounds=2");
+                .containsExactly("Rivals --results=results --commit=c0ffee --keep=arena-c0ffee --quick");
     }
 }

@@ -6,9 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
+@Tag("thorough")
 class TwoThreadsBenchmarkTest {
     private static final String SUBJECT = "cpu-reference compact direct";
 

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import allocator.bench.subject.Slots;
 import java.util.HashMap;
 import java.util.Map;
-import org.HdrHistogram.Histogram;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -56,24 +55,6 @@ class PlayerTest {
 
         // In the middle of things.
         player.playTouching(301);
-        player.drain();
-        assertEquals(Map.of(), slots.live);
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"large", "replay"})
-    void timesEveryEventOfAUnit(String name) {
-        final Workload workload = Workload.of(name, 0);
-        final CheckedSlots slots = new CheckedSlots();
-        final Player player = new Player(workload, slots);
-        final Histogram histogram = Measurement.histogram();
-
-        player.fill();
-        assertEquals(workload.unit(), player.playUnit());
-        player.playUnitTimed(histogram);
-
-        assertEquals(workload.unit(), histogram.getTotalCount());
-        assertEquals(workload.fill().length + 2 * workload.unit(), slots.calls);
         player.drain();
         assertEquals(Map.of(), slots.live);
     }

@@ -65,16 +65,4 @@ class SubjectTypeTest {
             }
         }
     }
-
-    @Test
-    void theArenaTellsOfItsTablesAndItsGrowth() {
-        try (Subject subject = SubjectType.ARENA.open()) {
-            final Slots slots = subject.slots(1);
-            slots.alloc(0, 100);
-
-            assertTrue(subject.bookkeepingBytes().orElse(0) > 0);
-            assertEquals(1, subject.extensions().orElse(0));
-            slots.free(0);
-        }
-    }
 }

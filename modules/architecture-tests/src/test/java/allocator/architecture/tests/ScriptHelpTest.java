@@ -16,7 +16,7 @@ class ScriptHelpTest {
     static Stream<Path> scripts() throws IOException {
         final Path bench = Path.of("../../bench");
         return Stream.concat(
-                Stream.of(bench.resolve("models"), bench.resolve("side")),
+                Stream.of(bench.resolve("side")),
                 Stream.of("gpu", "rivals").flatMap(folder -> list(bench.resolve(folder))));
     }
 
