@@ -68,15 +68,9 @@ public record Program(long seed, WorldType world, long settings, List<List<Op>> 
     }
 
     private static Failpoint failpoint(SplittableRandom random) {
-        return switch (random.nextInt(6)) {
-            case 0 ->
-                new Failpoint(
-                        Failpoint.Kind.STACK, 1 + random.nextInt(1 << random.nextInt(1, 8)), 1 + random.nextInt(3));
-            case 1 ->
-                new Failpoint(
-                        Failpoint.Kind.HEAP, 1 + random.nextInt(1 << random.nextInt(1, 6)), 1 + random.nextInt(2));
-            default -> Failpoint.NONE;
-        };
+        return random.nextInt(4) > 0
+                ? Failpoint.NONE
+                : new Failpoint(1 + random.nextInt(1 << random.nextInt(1, 6)), 1 + random.nextInt(2));
     }
 
     /** Returns this program with other threads. */

@@ -1,6 +1,6 @@
 package allocator.testkit;
 
-import allocator.provider.support.RetryableReturns;
+import allocator.provider.support.UnreturnedMemory;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceException;
@@ -23,11 +23,11 @@ import java.util.function.IntPredicate;
  * An upstream of made-up addresses, for an arena to draw from. The addresses rise, are the same in every run, and are
  * never used again; between two allocations lie 1 MiB or more that belong to neither.
  *
- * <p>A free that fails leaves the block dead and its memory unreturned: {@link #returnAgain} returns it.
+ * <p>A free that fails takes effect and leaves the memory unreturned: {@link #returnAgain} returns it.
  *
  * <p>{@link FakeAllocator} stands for what a provider returns; this class stands for the device below it.
  */
-public class FakeDevice implements Allocator, RetryableReturns {
+public class FakeDevice implements Allocator, UnreturnedMemory {
     /** The memory of the device: a GPU's, in granules of 256 bytes. */
     public static final MemoryInfo INFO = new MemoryInfo(
             "Simulated", new MemoryLocation(DeviceType.GPU, 0, 0, MemoryType.DEFAULT), 256, AllocatorType.DEVICE);
@@ -71,10 +71,10 @@ public class FakeDevice implements Allocator, RetryableReturns {
     }
 
     /**
-     * Makes frees fail with a {@link DeviceException}, and the calls of {@link #returnAgain}; the memory is unreturned.
+     * Makes the device refuse memory: it is unreturned.
      *
-     * @param which whether a call fails, by its number from 0; calls for addresses that are not those of live blocks or
-     *     of unreturned memory, respectively, have no number
+     * @param which whether the device refuses, by the number of the call from 0: frees of live blocks, and each piece
+     *     of unreturned memory that is offered again
      */
     public final synchronized void failFrees(IntPredicate which) {
         freeFails = which;
@@ -110,7 +110,7 @@ public class FakeDevice implements Allocator, RetryableReturns {
     }
 
     /**
-     * Makes a live block dead and its memory unreturned, as a free does that fails with a {@link DeviceException}.
+     * Ends a live block and leaves its memory unreturned, as the free of a device that refuses it does.
      *
      * @param address the block
      */
@@ -120,21 +120,24 @@ public class FakeDevice implements Allocator, RetryableReturns {
     }
 
     @Override
-    public synchronized boolean returnAgain(long address) {
-        if (!unreturned.contains(address)) {
-            return false;
-        }
-        giveBack(address);
-        return true;
+    public synchronized long unreturnedBytes() {
+        return unreturned.stream().mapToLong(held::get).sum();
+    }
+
+    @Override
+    public synchronized long returnAgain() {
+        final long before = unreturnedBytes();
+        List.copyOf(unreturned).forEach(this::giveBack);
+        return before - unreturnedBytes();
     }
 
     private void giveBack(long address) {
         if (freeFails.test(freeCalls++)) {
             unreturned.add(address);
-            throw new DeviceException("injected failure of a free", null);
+        } else {
+            held.remove(address);
+            unreturned.remove(address);
         }
-        held.remove(address);
-        unreturned.remove(address);
     }
 
     @Override
@@ -175,9 +178,9 @@ public class FakeDevice implements Allocator, RetryableReturns {
     }
 
     /**
-     * Returns how often {@link #free} was called with a live address, and {@link #returnAgain} with an unreturned one.
+     * Returns how often memory was offered to the device, by frees of live blocks and by {@link #returnAgain}.
      *
-     * @return the number of calls, failed ones included
+     * @return the number of offers, refused ones included
      */
     public final synchronized int freeCalls() {
         return freeCalls;

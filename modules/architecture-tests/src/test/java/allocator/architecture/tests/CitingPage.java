@@ -12,7 +12,7 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** A page that cites classes, members, tests ({@code Class#method}) and files: which of them there are not. */
+/** A page that cites classes, members, tests ({@code Class#method}) and files: which of them do not exist. */
 final class CitingPage {
     private static final Pattern NAME = Pattern.compile("`([A-Z]\\w*)(?:([.#])(\\w+))?`");
     private static final Pattern LINK = Pattern.compile("]\\((?!https:)([^)#]+)(?:#[^)]*)?\\)");
@@ -52,12 +52,29 @@ final class CitingPage {
     }
 
     private static boolean exists(String type, String separator, String member) {
-        final Stream<String> texts =
-                SOURCES.getOrDefault(type, List.of()).stream().map(CitingPage::read);
+        return exists("", type, separator, member);
+    }
+
+    /**
+     * Whether the sources have a type, and its member if one is named.
+     *
+     * @param folder the end of the folder that the type is in, such as {@code page/}; empty for any
+     * @param separator {@code #} before a test, {@code .} before another member; {@code null} for the type alone
+     */
+    static boolean exists(String folder, String type, String separator, String member) {
+        final Stream<String> texts = SOURCES.getOrDefault(type, List.of()).stream()
+                .filter(file -> file.toString().endsWith("/" + folder + type + ".java"))
+                .map(CitingPage::read);
         if (separator == null) {
             return texts.findAny().isPresent();
         }
         return texts.anyMatch(text -> separator.equals("#") ? hasTest(text, member) : hasMember(text, member));
+    }
+
+    static boolean anySourceHas(String text) {
+        return SOURCES.values().stream()
+                .flatMap(List::stream)
+                .anyMatch(file -> read(file).contains(text));
     }
 
     /** A test has its annotation behind the empty line that divides it from the member before. */
@@ -70,7 +87,7 @@ final class CitingPage {
 
     private static boolean hasMember(String text, String member) {
         return Pattern.compile("(?m)\\b(?:class|enum|interface|record) " + member + "\\b"
-                        + "|^ +(?!return )[\\w@][\\w<>\\[\\]?,.@ ]* " + member + "(?:\\(| = )")
+                        + "|^ +(?!return )[\\w@][\\w<>\\[\\]?,.@ ]* " + member + "(?:\\(| = |;)")
                 .matcher(text)
                 .find();
     }

@@ -1,21 +1,16 @@
 package allocator.arrow;
 
-import allocator.provider.support.Failures;
-import allocator.provider.support.StackReserve;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.resource.budget.Budget;
 import allocator.resource.leak.LeakReport;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
-import allocator.spi.DeviceException;
-import allocator.spi.InvalidFreeException;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.apache.arrow.memory.AllocationManager;
 import org.apache.arrow.memory.ArrowBuf;
@@ -56,12 +51,6 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
     /** The bytes of live buffers, where the allocator does not count those of this memory alone. */
     private final @Nullable AtomicLong liveBytes;
 
-    /** Whether a buffer that is not allocated leaves anything to undo: a charge, a site, a count. */
-    private final boolean hasCounts;
-
-    /** Buffers whose block the allocator did not take back; each refers to the next. */
-    private final AtomicReference<@Nullable HostBuffer> owed = new AtomicReference<>();
-
     private IdleShrink idleShrink = new IdleShrink(0);
     private volatile boolean isClosed;
 
@@ -73,7 +62,6 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
         this.sites = sites;
         liveBytes = memory.isCounted() ? null : new AtomicLong();
         AllocatorEvents.prepare();
-        hasCounts = budgets != null || sites != null || liveBytes != null;
     }
 
     /** Returns idle memory at intervals, until the close; an interval of 0 seconds never does. */
@@ -101,9 +89,6 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
      */
     @Override
     public AllocationManager create(BufferAllocator accountingAllocator, long size) {
-        if (hasCounts) {
-            StackReserve.touchShallow(); // otherwise nothing is changed before the allocator's own first change
-        }
         requireOpen();
         final Budget budget = budgets == null ? null : charged(accountingAllocator, size, budgets);
         AllocationSites.Site site = null;
@@ -180,50 +165,17 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
                 "Unable to allocate buffer of size " + size + ": " + cause.getMessage() + holders, cause);
     }
 
-    /**
-     * Frees the block of a buffer that Arrow has released. If the allocator fails, other than with an exception after
-     * which the block is freed (A-07), it is freed again by the next shrink and by the close; its charge stays.
-     */
+    /** Frees the block of a buffer that Arrow has released. */
     void release(HostBuffer buffer) {
-        boolean isFreed = false;
         try {
-            StackReserve.touchShallow();
             if (AllocatorEvents.recordsFrees()) {
                 AllocatorEvents.freeing(buffer.owner(), allocator.info(), buffer.memoryAddress());
             }
             allocator.free(buffer.memoryAddress());
-            isFreed = true;
-        } catch (DeviceException | InvalidFreeException e) {
-            isFreed = true;
-            throw e;
         } finally {
-            if (isFreed) {
-                settle(buffer.getSize(), buffer.budget(), buffer.site());
-                idleShrink.freed(this);
-            } else {
-                owe(buffer);
-            }
+            settle(buffer.getSize(), buffer.budget(), buffer.site());
+            idleShrink.freed(this);
         }
-    }
-
-    private void owe(HostBuffer buffer) {
-        HostBuffer first;
-        do {
-            first = owed.get();
-            buffer.setNext(first);
-        } while (!owed.compareAndSet(first, buffer));
-    }
-
-    /** Frees again what the allocator did not take back. */
-    private void freeOwed() {
-        final Failures failures = new Failures();
-        HostBuffer next = owed.getAndSet(null);
-        while (next != null) {
-            final HostBuffer buffer = next;
-            next = buffer.next();
-            failures.run(() -> release(buffer));
-        }
-        failures.throwIfAny();
     }
 
     private void settle(long size, @Nullable Budget budget, AllocationSites.@Nullable Site site) {
@@ -273,8 +225,7 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
     }
 
     /**
-     * Returns unused memory to the system. May be called at any time, also while buffers are allocated. Frees again
-     * what the allocator did not take back before.
+     * Returns unused memory to the system. May be called at any time, also while buffers are allocated.
      *
      * @return what was returned, and what is still held; nothing is returned by an allocator that cannot be shrunk
      * @throws allocator.spi.AllocatorClosedException if this memory is closed
@@ -285,7 +236,6 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
     }
 
     private ShrinkReport reclaim() {
-        freeOwed();
         if (allocator instanceof ShrinkableAllocator shrinkable && allocator.spiLevel() >= SpiLevel.SHRINK) {
             return shrinkable.shrink();
         }
@@ -313,7 +263,6 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
     @Override
     public synchronized void close() {
         if (!isClosed) {
-            freeOwed();
             final long bytes = liveBytes == null ? allocator.stats().requestedBytesInUse() : liveBytes.get();
             if (bytes != 0) {
                 throw new IllegalStateException(bytes + " bytes of Arrow buffers are not released; close them first"

@@ -19,9 +19,6 @@ final class HostBuffer extends AllocationManager {
     /** Set once there is a block. */
     long address;
 
-    /** The next buffer whose block the allocator did not take back. */
-    private @Nullable HostBuffer next;
-
     HostBuffer(
             BufferAllocator accountingAllocator,
             ArrowMemory memory,
@@ -47,15 +44,6 @@ final class HostBuffer extends AllocationManager {
 
     AllocationSites.@Nullable Site site() {
         return site;
-    }
-
-    @Nullable
-    HostBuffer next() {
-        return next;
-    }
-
-    void setNext(@Nullable HostBuffer buffer) {
-        next = buffer;
     }
 
     @Override

@@ -1,13 +1,11 @@
 package allocator.arrow;
 
 import allocator.provider.support.Failures;
-import allocator.provider.support.StackReserve;
 import allocator.resource.leak.LeakReport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URL;
 import java.util.LinkedHashSet;
-import java.util.Properties;
 import java.util.Set;
 import java.util.regex.Pattern;
 import org.apache.arrow.memory.AllocationManager;
@@ -79,13 +77,10 @@ public final class ProcessMemory {
      *     old, native access is missing, or several jars have Arrow's default allocation manager
      */
     public static ArrowMemory get() {
-        StackReserve.touch();
         synchronized (LOCK) {
             ArrowMemory open = memory;
             if (open == null) {
-                final Opening opening = new Opening(System.getProperties());
-                open = opening.open();
-                hook = opening.hook;
+                open = open();
                 memory = open;
             }
             return open;
@@ -119,61 +114,28 @@ public final class ProcessMemory {
         }
     }
 
-    /**
-     * Opens the memory on a thread of its own, and allocates from it once: the classes behind it are initialized there.
-     * A class whose initializer runs out of stack is unusable for the rest of the process, and the first buffer may be
-     * allocated where little stack is left.
-     */
-    private static final class Opening implements Runnable {
-        private static final long STACK_BYTES = 1 << 20;
-
-        private final Properties properties;
-        private @Nullable ArrowMemory opened;
-        private @Nullable Thread hook;
-        private @Nullable Throwable failure;
-
-        Opening(Properties properties) {
-            this.properties = properties;
-        }
-
-        ArrowMemory open() {
-            StackReserve.runOnOwnStack("allocator-arrow-open", STACK_BYTES, this);
-            final ArrowMemory result = opened;
-            if (result == null) {
-                final Throwable cause = failure;
-                throw new IllegalStateException(
-                        "Arrow has no memory: "
-                                + LINE_BREAK
-                                        .matcher(cause == null ? "" : Failures.messageOf(cause))
-                                        .replaceAll(" "),
-                        cause);
-            }
-            return result;
-        }
-
-        @Override
-        public void run() {
+    private static ArrowMemory open() {
+        try {
+            requireOneManager();
+            final ProcessSettings settings = ProcessSettings.of(System.getProperties());
+            final ArrowMemory opened = settings.open();
+            boolean isUsable = false;
             try {
-                requireOneManager();
-                final ProcessSettings settings = ProcessSettings.of(properties);
-                final ArrowMemory memory = settings.open();
-                boolean isUsable = false;
-                try {
-                    memory.allocator().free(memory.allocator().alloc(1));
-                    memory.shrink(); // its classes too: an application's class loader may be closed before the next one
-                    if (settings.isTrackingLeaks()) {
-                        hook = reportLeaksAtTheEnd(memory);
-                    }
-                    isUsable = true;
-                } finally {
-                    if (!isUsable) {
-                        memory.close();
-                    }
+                opened.allocator().free(opened.allocator().alloc(1));
+                opened.shrink(); // its classes too: an application's class loader may be closed before the next one
+                hook = settings.isTrackingLeaks() ? reportLeaksAtTheEnd(opened) : null;
+                isUsable = true;
+            } finally {
+                if (!isUsable) {
+                    opened.close();
                 }
-                opened = memory;
-            } catch (Throwable e) {
-                failure = e;
             }
+            return opened;
+        } catch (RuntimeException | LinkageError e) {
+            throw new IllegalStateException(
+                    "Arrow has no memory: "
+                            + LINE_BREAK.matcher(Failures.messageOf(e)).replaceAll(" "),
+                    e);
         }
     }
 

@@ -135,34 +135,6 @@ class LimitsTest {
         }
     }
 
-    /** The block is still live, so it is charged until it is freed. */
-    @Test
-    void countABlockThatWasNotTakenBack() {
-        final Budget budget = Budget.of("arrow", MIB);
-        final int[] failures = {1};
-        final FakeAllocator failing = new FakeAllocator(host(DeviceType.CPU, 256)) {
-            @Override
-            public void free(long address) {
-                if (failures[0]-- > 0) {
-                    throw new StackOverflowError("a planted end of the stack");
-                }
-                super.free(address);
-            }
-        };
-        final ArrowMemory memory = opened.memory(
-                ArrowMemory.builder().allocator(failing).budget(budget).trackLeaks());
-        final BufferAllocator root = new RootAllocator(
-                RootAllocator.configBuilder().allocationManagerFactory(memory).build());
-        final ArrowBuf buffer = root.buffer(64);
-        assertThatThrownBy(buffer::close).isInstanceOf(StackOverflowError.class);
-        assertThat(budget.status().charge()).isEqualTo(64);
-        assertThat(memory.liveBuffers().blocks()).isOne();
-        memory.shrink();
-        assertThat(budget.status().charge()).isZero();
-        assertThat(memory.liveBuffers().blocks()).isZero();
-        assertThat(failing.live()).isEmpty();
-    }
-
     @Test
     void areReleasedWhenADeviceFailsToTakeMemoryBack() {
         final Budget budget = Budget.of("arrow", MIB);

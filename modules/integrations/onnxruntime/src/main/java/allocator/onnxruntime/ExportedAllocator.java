@@ -1,19 +1,15 @@
 package allocator.onnxruntime;
 
 import allocator.onnxruntime.block.BlockSizes;
-import allocator.onnxruntime.block.OwedBlocks;
 import allocator.onnxruntime.block.SessionBudget;
 import allocator.onnxruntime.support.SystemMemory;
 import allocator.onnxruntime.support.ThrowingThunk;
-import allocator.provider.support.StackReserve;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.runtime.inspection.BlockSites;
 import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
-import allocator.spi.DeviceException;
-import allocator.spi.InvalidFreeException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
@@ -59,8 +55,6 @@ final class ExportedAllocator {
 
     /** For each lent block, by its aligned address, the address that {@code malloc} returned. */
     private final BlockSizes lent = new BlockSizes();
-
-    private final OwedBlocks owed = new OwedBlocks();
 
     private final LongAdder reserves = new LongAdder();
 
@@ -204,8 +198,6 @@ final class ExportedAllocator {
             // A size_t above the largest long.
             throw InvalidSizeException.negative(byteSize);
         }
-        StackReserve.touchShallow();
-        owed.makeRoom();
         final SessionBudget exhausted = budget.take(byteSize);
         if (exhausted != null) {
             throw overBudget(byteSize, exhausted);
@@ -247,21 +239,17 @@ final class ExportedAllocator {
                 : ((StreamAwareAllocator) target).allocOnStream(byteSize, table.of(stream));
     }
 
-    /**
-     * Frees a block, unless its address is 0, and its charge. If that fails, the block is owed, and charged as before.
-     */
+    /** Frees a block, unless its address is 0, and ends its charge. */
     private void undo(long address, long byteSize) {
         try {
             if (address != 0) {
                 target.free(address);
             }
-        } catch (InvalidFreeException | DeviceException e) {
-            // By the contract the block is not live any more.
         } catch (Throwable e) {
-            owed.add(address, byteSize);
-            return;
+            logFailedFree(address, e);
+        } finally {
+            budget.release(byteSize);
         }
-        budget.release(byteSize);
     }
 
     /** Checks the alignment: ONNX Runtime's kernels use instructions that end the process without it. */
@@ -298,74 +286,32 @@ final class ExportedAllocator {
         return address;
     }
 
-    /**
-     * Frees a block that ONNX Runtime has no more use of. A failure is logged, not thrown.
-     *
-     * @throws StackOverflowError if there is not even stack to record the block as owed; nothing has happened
-     */
+    /** Frees a block that ONNX Runtime has no more use of, and ends its charge. A failure is logged, not thrown. */
     void free(long address) {
-        if (address != 0 && address != ThrowingThunk.EMPTY) {
-            final Throwable ignored = free(address, BlockSizes.NONE, false);
+        if (address == 0 || address == ThrowingThunk.EMPTY) {
+            return;
+        }
+        final long byteSize = blocks.remove(address);
+        if (byteSize == BlockSizes.NONE) {
+            freeOther(address);
+            return;
+        }
+        try {
+            noteFree(address);
+            target.free(address);
+        } catch (Throwable e) {
+            logFailedFree(address, e);
+        } finally {
+            budget.release(byteSize);
         }
     }
 
-    /**
-     * Frees a block. If the allocator does not take it back, or the stack ends before, the block is owed, its charge
-     * remains, and {@link #freeOwed} tries again.
-     *
-     * @param charge the charge of a block that is owed, {@link BlockSizes#NONE} for one among the live ones
-     * @param isOwed whether the block was owed
-     * @return what failed, or {@code null}
-     */
-    private @Nullable Throwable free(long address, long charge, boolean isOwed) {
-        long byteSize = charge;
-        boolean isDead = false;
-        boolean isReleased = false;
-        Throwable failure = null;
+    private void logFailedFree(long address, Throwable failure) {
         try {
-            StackReserve.touchShallow();
-            owed.makeRoom();
-            if (byteSize == BlockSizes.NONE) {
-                byteSize = blocks.remove(address);
-            }
-            if (byteSize == BlockSizes.NONE) {
-                freeOther(address);
-                isDead = true;
-                isReleased = true;
-            } else {
-                noteFree(address);
-                target.free(address);
-                isDead = true;
-                budget.release(byteSize);
-                isReleased = true;
-            }
+            LOG.log(Level.ERROR, "{0}: free of 0x{1} failed: {2}", session, Long.toHexString(address), failure);
         } catch (Throwable e) {
-            failure = e;
-            // By the contract the block is not live after these.
-            isDead |=
-                    byteSize != BlockSizes.NONE && (e instanceof InvalidFreeException || e instanceof DeviceException);
+            // A log that fails does not fail what is logged.
         }
-        if (!isDead) {
-            owed.add(address, byteSize);
-        } else if (!isReleased) {
-            budget.release(byteSize);
-        }
-        if (failure != null) {
-            try {
-                // A log in which the stack ends may keep its locks.
-                StackReserve.touch();
-                LOG.log(
-                        Level.ERROR,
-                        "{0}: free of 0x{1} failed{2}: {3}",
-                        session,
-                        Long.toHexString(address),
-                        isOwed ? " again" : "",
-                        failure);
-            } catch (Throwable e) {
-                // There is no stack or no heap for the line.
-            }
-        }
-        return failure;
     }
 
     private void noteFree(long address) {
@@ -381,54 +327,21 @@ final class ExportedAllocator {
         }
     }
 
-    /**
-     * Tries again to free the blocks that are owed. A block whose free fails once more remains owed, and another call
-     * tries again.
-     *
-     * @return the first exception of a block that remains owed, or {@code null}
-     * @throws Error if the allocator throws one, such as for want of heap
-     */
-    private @Nullable Throwable freeOwed() {
-        StackReserve.touch();
-        final long[] block = new long[2];
-        Throwable first = null;
-        Error error = null;
-        for (int left = owed.count(); left > 0 && owed.poll(block); left--) {
-            final Throwable failure = free(block[0], block[1], true);
-            if (failure instanceof Error e) {
-                error = e;
-            } else if (first == null
-                    && !(failure instanceof InvalidFreeException || failure instanceof DeviceException)) {
-                first = failure;
-            }
-        }
-        if (error != null) {
-            throw error;
-        }
-        return first;
-    }
-
-    /** Frees memory that was lent, or reports an address that is not live here. If it throws, it has done nothing. */
+    /** Frees memory that was lent, or reports an address that is not live here. */
     private void freeOther(long address) {
         final long base = lent.remove(address);
         if (base != BlockSizes.NONE) {
-            try {
-                SystemMemory.free(base);
-            } catch (Throwable e) {
-                lent.putBack(address, base);
-                throw e;
-            }
+            SystemMemory.free(base);
             return;
         }
         try {
-            StackReserve.touch();
             LOG.log(
                     Level.ERROR,
                     "{0} freed 0x{1}, which is not live in its allocator; ignored",
                     session,
                     Long.toHexString(address));
         } catch (Throwable e) {
-            // It is ignored all the same, without a line.
+            // A log that fails does not fail what is logged.
         }
     }
 
@@ -447,17 +360,7 @@ final class ExportedAllocator {
 
     /** Returns how many blocks ONNX Runtime has. */
     int liveBlocks() {
-        return blocks.count() + lent.count() - owed.live(address -> blocks.contains(address) || lent.contains(address));
-    }
-
-    /**
-     * Tries again to free the blocks that the allocator did not take back. One whose free fails once more is in the log
-     * and remains owed.
-     *
-     * @throws Error if the allocator throws one, such as for want of heap
-     */
-    void retryFrees() {
-        final Throwable ignored = freeOwed();
+        return blocks.count() + lent.count();
     }
 
     /** Adds where live blocks were allocated, as far as that is recorded. */
@@ -475,7 +378,6 @@ final class ExportedAllocator {
     /** Returns unused memory of the allocator to the system. */
     ShrinkReport shrink() {
         try {
-            retryFrees();
             return shrink(target);
         } catch (RuntimeException e) {
             LOG.log(Level.WARNING, "the allocator of " + session + " cannot shrink", e);
@@ -511,13 +413,9 @@ final class ExportedAllocator {
     }
 
     /**
-     * Ends the export: from here on every allocation through the struct fails. Blocks that the allocator did not take
-     * back are freed first; if it still rejects one, the export does not end, and another call tries again. After the
-     * end, a call does nothing.
+     * Ends the export: from here on every allocation through the struct fails. After the end, a call does nothing.
      *
-     * @throws IllegalStateException if it is registered, ONNX Runtime holds blocks of it, or the allocator does not
-     *     take a block back
-     * @throws Error if the allocator throws one in a free
+     * @throws IllegalStateException if it is registered, or ONNX Runtime holds blocks of it
      */
     synchronized void close() {
         if (isClosed) {
@@ -528,14 +426,6 @@ final class ExportedAllocator {
             final String obstacle = obstacle();
             if (obstacle != null) {
                 throw new IllegalStateException(obstacle);
-            }
-            final Throwable failure = freeOwed();
-            if (failure != null) {
-                final long left = owed.count();
-                throw new IllegalStateException(
-                        "the allocator of " + session + " did not take back " + left
-                                + (left == 1 ? " block" : " blocks") + "; another close tries again",
-                        failure);
             }
             ExportedStruct.retire(struct);
             isClosed = true;

@@ -2,7 +2,6 @@ package allocator.onnxruntime;
 
 import allocator.onnxruntime.block.SessionBudget;
 import allocator.provider.support.Failures;
-import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceType;
@@ -125,7 +124,6 @@ final class ExportedSession {
 
     /** Begins a run, or the creation of the session. */
     void beginRun() {
-        StackReserve.touch();
         for (final SessionStreams table : streams.values()) {
             table.beginRun();
         }

@@ -2,7 +2,6 @@ package allocator.onnxruntime;
 
 import ai.onnxruntime.OrtException;
 import allocator.onnxruntime.support.RecentFailures;
-import allocator.provider.support.StackReserve;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.runtime.inspection.FailureSnapshots;
 import allocator.spi.OutOfMemoryException;
@@ -70,8 +69,6 @@ final class FailureLog {
     void report(long byteSize, Throwable cause, MemoryDump dump) {
         try {
             dump.countFailure();
-            // A log in which the stack ends may keep its locks.
-            StackReserve.touch();
             final AllocationFailure failure = new AllocationFailure(
                     session,
                     model,

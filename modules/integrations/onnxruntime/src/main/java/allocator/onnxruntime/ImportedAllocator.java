@@ -9,7 +9,6 @@ import allocator.onnxruntime.support.OrtAllocatorLayout;
 import allocator.onnxruntime.support.OrtApi;
 import allocator.onnxruntime.support.OrtApi.Function;
 import allocator.onnxruntime.support.SystemMemory;
-import allocator.provider.support.StackReserve;
 import allocator.provider.support.UseGuard;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
@@ -175,9 +174,7 @@ final class ImportedAllocator implements HostAccessibleAllocator {
         }
     }
 
-    /** Enters a call, with stack for the way out of it. */
     private void enter() {
-        StackReserve.touchBriefly();
         if (!guard.tryEnter()) {
             throw closed();
         }
@@ -202,7 +199,6 @@ final class ImportedAllocator implements HostAccessibleAllocator {
             CALL.set(call);
         }
         call.out.set(JAVA_LONG, 0, 0);
-        StackReserve.touchBriefly();
         return call;
     }
 
@@ -225,7 +221,7 @@ final class ImportedAllocator implements HostAccessibleAllocator {
         try {
             returnAgain();
         } catch (Throwable e) {
-            // There is no stack for it; the next allocation or the close tries again.
+            // The next allocation or the close tries again.
         }
     }
 
@@ -272,22 +268,11 @@ final class ImportedAllocator implements HostAccessibleAllocator {
     }
 
     private void giveBack(long address) {
-        if (live != null) {
-            StackReserve.touchBriefly();
-        }
         final long byteSize = live == null ? 0 : live.remove(address);
         if (byteSize == BlockSizes.NONE) {
             throw new ForeignAddressException(address, "not a live allocation of ONNX Runtime's allocator");
         }
-        final long status;
-        try {
-            status = api.allocatorFree(allocator, address);
-        } catch (Throwable e) {
-            if (live != null) {
-                live.putBack(address, byteSize);
-            }
-            throw e;
-        }
+        final long status = api.allocatorFree(allocator, address);
         if (status != 0) {
             throw new DoubleFreeException(
                     address, api.failure(Function.ALLOCATOR_FREE, status).reason());
@@ -367,7 +352,6 @@ final class ImportedAllocator implements HostAccessibleAllocator {
      */
     boolean close() {
         requireOutside();
-        StackReserve.touch();
         guard.close();
         synchronized (unreturnedLock) {
             if (isReleased) {

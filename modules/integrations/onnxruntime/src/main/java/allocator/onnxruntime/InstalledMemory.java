@@ -1,7 +1,6 @@
 package allocator.onnxruntime;
 
 import allocator.onnxruntime.block.SessionBudget;
-import allocator.provider.support.Failures;
 import allocator.runtime.inspection.AllocatorUse;
 import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.runtime.snapshot.Snapshot.User;
@@ -90,19 +89,12 @@ public final class InstalledMemory {
     }
 
     /**
-     * Returns unused memory to the system or the device, after another attempt to free the blocks whose free has failed
-     * before. May be called at any time, also while sessions run.
+     * Returns unused memory to the system or the device. May be called at any time, also while sessions run.
      *
      * @return what was returned and what is still held; nothing is returned if the allocator cannot be shrunk
      */
     public ShrinkReport shrink() {
-        final Failures failures = new Failures();
-        for (final ExportedAllocator export : exports()) {
-            failures.run(export::retryFrees);
-        }
-        final ShrinkReport report = ExportedAllocator.shrink(allocator());
-        failures.throwIfAny();
-        return report;
+        return ExportedAllocator.shrink(allocator());
     }
 
     /** Returns the uses of the allocator by some of the exports that are not closed. */

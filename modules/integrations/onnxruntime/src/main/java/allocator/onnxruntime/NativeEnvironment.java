@@ -6,7 +6,6 @@ import allocator.onnxruntime.support.EnvironmentReference;
 import allocator.onnxruntime.support.IdentityModel;
 import allocator.onnxruntime.support.OrtApi;
 import allocator.onnxruntime.support.OrtApi.Function;
-import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceType;
 import allocator.spi.MemoryInfo;
@@ -209,7 +208,6 @@ final class NativeEnvironment {
 
     /** Releases the allocator and its session, or what an earlier call left of them. By one thread at a time. */
     void release(SessionAllocator held) {
-        StackReserve.touch();
         api.release(Function.RELEASE_ALLOCATOR, held.allocator);
         held.allocator = 0;
         api.release(Function.RELEASE_SESSION, held.session);

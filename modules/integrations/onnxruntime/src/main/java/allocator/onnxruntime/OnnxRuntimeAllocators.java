@@ -13,7 +13,6 @@ import allocator.onnxruntime.support.OrtApi;
 import allocator.onnxruntime.support.ThrowingThunk;
 import allocator.provider.support.Failures;
 import allocator.provider.support.NativeAccess;
-import allocator.provider.support.StackReserve;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.provider.support.platform.Platform;
 import allocator.runtime.AllocatorReport;
@@ -256,7 +255,6 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     }
 
     private synchronized void begin() {
-        StackReserve.touch();
         if (isClosed) {
             throw new IllegalStateException("the allocators are uninstalled");
         }

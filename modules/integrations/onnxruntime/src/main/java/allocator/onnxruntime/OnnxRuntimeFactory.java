@@ -2,7 +2,6 @@ package allocator.onnxruntime;
 
 import allocator.onnxruntime.NativeEnvironment.SessionAllocator;
 import allocator.onnxruntime.support.OrtVersion;
-import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
@@ -172,7 +171,6 @@ public final class OnnxRuntimeFactory implements EpFactory {
      */
     @Override
     public void releaseAllocator(Allocator allocator) {
-        StackReserve.touch();
         // Not under the lock of the factory, which the calls that the release waits for may need.
         if (!(allocator instanceof ImportedAllocator imported) || !isUnreleased(imported) || !imported.close()) {
             throw new UnknownAllocatorException(

@@ -1,7 +1,6 @@
 package allocator.onnxruntime;
 
 import allocator.provider.support.Failures;
-import allocator.provider.support.StackReserve;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -138,8 +137,6 @@ final class SessionStreams {
 
     private void report(Entry entry, Throwable failure) {
         try {
-            // A log in which the stack ends may keep its locks.
-            StackReserve.touch();
             LOG.log(
                     Level.WARNING,
                     "{0}: the end of a run on {1} cannot be confirmed: {2}",

@@ -11,7 +11,6 @@ import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SpiLevel;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -66,29 +65,18 @@ class FaultyAllocatorTest {
         }
 
         @Test
-        void anAllocatorWhoseFreeThrowsLosesNothing() throws OrtException {
-            final AtomicBoolean isBroken = new AtomicBoolean(true);
+        void anAllocatorWhoseFreeThrowsDoesNotKeepTheInstallationOpen() throws OrtException {
             final HeapAllocator forgetful = new HeapAllocator() {
                 @Override
                 public void free(long address) {
-                    if (isBroken.get()) {
-                        throw new IllegalStateException("broken on purpose");
-                    }
                     super.free(address);
+                    throw new IllegalStateException("broken on purpose");
                 }
             };
             final OnnxRuntimeAllocators memory = Sessions.install(forgetful);
             try (AllocatorSession session = Sessions.open(memory)) {
                 assertNotNull(Models.run(session::run, 1, 8, 1));
             }
-            assertThrows(IllegalStateException.class, memory::close);
-            try (AllocatorSession session = Sessions.open(memory)) {
-                assertNotNull(Models.run(session::run, 1, 8, 1));
-            }
-            memory.warmUp();
-            assertThrows(IllegalStateException.class, memory::close);
-            assertTrue(forgetful.liveBlocks() > 0);
-            isBroken.set(false);
             memory.close();
             assertEquals(0, memory.bytesInUse());
             assertEquals(0, forgetful.liveBlocks());

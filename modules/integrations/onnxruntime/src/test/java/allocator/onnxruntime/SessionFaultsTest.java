@@ -167,37 +167,6 @@ class SessionFaultsTest {
     }
 
     @Nested
-    class Shrinking {
-        @Test
-        void aShrinkFreesTheBlocksThatTheAllocatorDidNotTakeBack() throws OrtException {
-            final AtomicBoolean isBroken = new AtomicBoolean();
-            final HeapAllocator forgetful = new HeapAllocator() {
-                @Override
-                public void free(long address) {
-                    if (isBroken.get()) {
-                        throw new IllegalStateException("injected");
-                    }
-                    super.free(address);
-                }
-            };
-            try (OnnxRuntimeAllocators memory = Sessions.install(forgetful);
-                    AllocatorSession session = Sessions.open(memory);
-                    OrtSession theirs = Sessions.openPlain(true)) {
-                final long inUse = memory.bytesInUse();
-                final int live = forgetful.liveBlocks();
-                isBroken.set(true);
-                Models.run(session::run, 1, 8, 1);
-                Models.run(theirs::run, 1, 8, 1);
-                assertTrue(memory.bytesInUse() > inUse);
-                isBroken.set(false);
-                assertEquals(0, memory.shrink().bytesReleased());
-                assertEquals(inUse, memory.bytesInUse());
-                assertEquals(live, forgetful.liveBlocks());
-            }
-        }
-    }
-
-    @Nested
     class Ending {
         /** ONNX Runtime allocates for a session that is not known here, while the installation is closed. */
         @Test

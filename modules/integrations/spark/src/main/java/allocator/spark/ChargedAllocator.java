@@ -1,13 +1,11 @@
 package allocator.spark;
 
 import allocator.provider.support.Failures;
-import allocator.provider.support.StackReserve;
 import allocator.resource.budget.Budget;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
-import allocator.spi.DeviceException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.MemoryInfo;
@@ -78,7 +76,6 @@ class ChargedAllocator implements Allocator {
     }
 
     private long allocate(long byteSize, boolean isReserve) {
-        StackReserve.touch();
         requireOpen();
         final Budget budget = charged.get();
         final long charge = Math.max(0, byteSize); // a negative size is the upstream's to reject
@@ -156,7 +153,6 @@ class ChargedAllocator implements Allocator {
 
     @Override
     public void free(long address) {
-        StackReserve.touch();
         requireOpen();
         if (address != 0 && !release(address)) {
             throw new ForeignAddressException(address, "not a live block of the allocator of " + charged.get());
@@ -169,19 +165,10 @@ class ChargedAllocator implements Allocator {
         if (block == null) {
             return false;
         }
-        boolean isFreed = false;
         try {
             memory.allocator().free(address);
-            isFreed = true;
-        } catch (DeviceException e) {
-            isFreed = true; // dead, and the allocator's to return
-            throw e;
         } finally {
-            if (isFreed) {
-                block.budget().release(block.byteSize());
-            } else {
-                live.put(address, block);
-            }
+            block.budget().release(block.byteSize());
         }
         return true;
     }

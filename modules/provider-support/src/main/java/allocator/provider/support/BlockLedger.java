@@ -627,22 +627,32 @@ public final class BlockLedger<T> {
      *
      * @return the statistics
      */
-    public synchronized AllocatorStats stats() {
-        return statsBuilder()
-                .held(bytesHeld, peakBytesHeld)
-                .free(bytesHeld - counters.bytesInUse(), 0)
-                .build();
+    public AllocatorStats stats() {
+        return stats(AllocatorStats.UNLIMITED, -1, -1, 0);
     }
 
     /**
-     * Begins statistics whose bytes held and free the caller adds.
+     * Returns the statistics of an allocator whose device counts what it holds. The number of extensions is not
+     * maintained.
      *
-     * @return a builder with in-use figures, calls, and the ledger's own counters set
+     * @param limit the limit in bytes
+     * @param held the bytes that the device reported a moment ago; negative to take those of these books
+     * @param peak the most that it held
+     * @param shrinkages how often memory was returned to the device
+     * @return the statistics
      */
-    public synchronized AllocatorStats.Builder statsBuilder() {
+    public synchronized AllocatorStats stats(long limit, long held, long peak, long shrinkages) {
+        final long inUse = counters.bytesInUse();
+        final long heldNow = held < 0 ? bytesHeld : Math.max(held, inUse); // what came since is held as well
+        peakBytesHeld = Math.max(peakBytesHeld, Math.max(peak, heldNow));
         return counters.toStats()
+                .limit(limit)
+                .held(heldNow, peakBytesHeld)
+                .free(heldNow - inUse, 0)
+                .regions(0, shrinkages)
                 .counter("failedReturns", failedReturns, AllocatorStats.Unit.COUNT, true)
-                .counter("unreturnedBytes", unreturnedBytes, AllocatorStats.Unit.BYTES, false);
+                .counter("unreturnedBytes", unreturnedBytes, AllocatorStats.Unit.BYTES, false)
+                .build();
     }
 
     /**

@@ -33,16 +33,10 @@ public final class Endings {
             this.action = action;
         }
 
-        /**
-         * Runs the action. If it throws anything, this method throws it and {@link Endings#runAgain} tries again.
-         *
-         * @throws StackOverflowError if the thread's stack has little left; the action has not run
-         */
+        /** Runs the action. If it throws anything, this method throws it and {@link Endings#runAgain} tries again. */
         public void run() {
-            StackReserve.touchShallow();
             boolean hasEnded = false;
             try {
-                StackReserve.touch();
                 action.run();
                 hasEnded = true;
             } finally {
@@ -106,7 +100,6 @@ public final class Endings {
      * thrown is thrown at the end, with the others suppressed.
      */
     public void runAgain() {
-        StackReserve.touch();
         final Failures failure = new Failures();
         for (int left = failed(); left > 0; left--) {
             final End end = takeOldest();
@@ -120,7 +113,6 @@ public final class Endings {
     /** Runs an end that was taken from the list. It is listed again once: it may be another thread's after that. */
     private void run(End end, Failures failure) {
         try {
-            StackReserve.touch();
             end.action.run();
         } catch (Throwable e) {
             list(end);

@@ -73,7 +73,6 @@ public final class References<A extends Allocator> {
             present.count++;
             return present.allocator;
         }
-        StackReserve.touch();
         final Users<A> users = new Users<>(key);
         shared.put(key, users);
         boolean isMade = false;
@@ -107,7 +106,6 @@ public final class References<A extends Allocator> {
      * @return the allocator
      */
     public synchronized A acquireExclusive(Supplier<? extends A> maker) {
-        StackReserve.touch();
         return make(new Users<>(null), maker);
     }
 
@@ -118,7 +116,6 @@ public final class References<A extends Allocator> {
      * @return the outcome
      */
     public synchronized Release release(Allocator allocator) {
-        StackReserve.touch();
         final Users<A> users = usersOf.get(allocator);
         if (users == null) {
             return Release.UNKNOWN;

@@ -66,7 +66,6 @@ public final class StreamUsers<A> {
     }
 
     private void addAnother(A allocator) {
-        StackReserve.touch();
         final boolean isPruneDue;
         synchronized (lock) {
             users.add(allocator);
@@ -85,7 +84,6 @@ public final class StreamUsers<A> {
      * @return a copy, in no particular order
      */
     public List<A> open() {
-        StackReserve.touch();
         final List<A> all;
         synchronized (lock) {
             all = List.copyOf(users);

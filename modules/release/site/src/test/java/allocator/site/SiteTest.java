@@ -192,7 +192,7 @@ class SiteTest {
 
         @Test
         void theModulesOfTheGraphLeadToTheirPages() throws Exception {
-            chromium.load(SITE.resolve("index.html").toUri());
+            chromium.load(SITE.resolve("docs/modules/index.html").toUri());
             assertThat(chromium.evaluate("[...document.querySelectorAll('.graph a')]"
                             + ".filter(a => a.getBoundingClientRect().width > 0).length"))
                     .isEqualTo(chromium.evaluate("document.querySelectorAll('.graph rect').length"))

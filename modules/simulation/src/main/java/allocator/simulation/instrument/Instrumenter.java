@@ -65,7 +65,6 @@ final class Instrumenter {
     private static final String LANE_CHOICE = "allocator/arena/LaneChoice";
 
     private static final Integer CONTENTIONS = 16;
-    private static final String STACK_RESERVE = "allocator/provider/support/StackReserve";
 
     private final Function<String, byte[]> classFiles;
     private final Map<String, Set<String>> finalFields = new ConcurrentHashMap<>();
@@ -86,8 +85,6 @@ final class Instrumenter {
             builder.with(element);
         } else if (method.methodName().equalsString(ConstantDescs.CLASS_INIT_NAME)) {
             builder.transformMethod(method, MethodTransform.transformingCode(new Initialization()));
-        } else if (type.thisClass().asInternalName().equals(STACK_RESERVE)) {
-            transformStackReserve(builder, method);
         } else if (method.flags().has(AccessFlag.SYNCHRONIZED)) {
             transformSynchronized(type, builder, method);
         } else {
@@ -108,19 +105,6 @@ final class Instrumenter {
                 builder.invokestatic(POINTS, "endInitialization", PLAIN);
             }
             builder.with(element);
-        }
-    }
-
-    /** The stack of the simulation is not the real one: {@code touch} does nothing but report itself. */
-    private static void transformStackReserve(ClassBuilder builder, MethodModel method) {
-        if (method.methodName().stringValue().startsWith("touch")) {
-            builder.withMethodBody(
-                    method.methodName(),
-                    method.methodType(),
-                    method.flags().flagsMask(),
-                    code -> code.invokestatic(POINTS, "touchStack", PLAIN).return_());
-        } else {
-            builder.with(method);
         }
     }
 
@@ -251,7 +235,6 @@ final class Instrumenter {
         final String owner = call.owner().asInternalName();
         final String name = call.name().stringValue();
         if (LOCKS.contains(owner) && name.equals("lock")) {
-            builder.invokestatic(POINTS, "call", PLAIN);
             builder.invokestatic(POINTS, "lock", MethodTypeDesc.of(ConstantDescs.CD_void, LOCK));
             return true;
         }
@@ -295,7 +278,6 @@ final class Instrumenter {
         if (owner.startsWith("java/util/concurrent/atomic/") || owner.equals("java/lang/invoke/VarHandle")) {
             builder.invokestatic(POINTS, "access", PLAIN);
         }
-        builder.invokestatic(POINTS, "call", PLAIN);
         if (creates(owner, call.name().stringValue())) {
             builder.invokestatic(POINTS, "allocation", PLAIN);
         }

@@ -1,53 +1,24 @@
 package allocator.simulation.schedule;
 
 /**
- * What instrumented code throws during one operation: the end of the stack or of the Java heap, at one of its calls.
+ * Where the Java heap ends in one operation: the creation of objects fails there with an {@link OutOfMemoryError}.
+ *
+ * @param first the first object that is not created, from 1; 0 for none
+ * @param count how many in a row are not, as a handler may create some as well
  */
-public final class Failpoint {
-    /** Throws nothing. */
-    public static final Failpoint NONE = new Failpoint(Kind.NONE, 0, 0);
-
-    /** What ends. */
-    public enum Kind {
-        /** Nothing. */
-        NONE,
-        /** The thread's stack: calls fail with a {@link StackOverflowError}. */
-        STACK,
-        /** The Java heap: the creation of objects fails with an {@link OutOfMemoryError}. */
-        HEAP
-    }
+public record Failpoint(int first, int count) {
+    /** Fails nothing. */
+    public static final Failpoint NONE = new Failpoint(0, 0);
 
     /** Marks a failure as simulated. */
-    public static final String MESSAGE = "simulated end of the ";
+    public static final String MESSAGE = "simulated end of the Java heap";
 
-    private final Kind kind;
-    private final int first;
-    private final int count;
-
-    /**
-     * Plans failures.
-     *
-     * @param kind what ends
-     * @param first the first call that fails, from 1
-     * @param count how many calls fail in a row, as a handler may call as well
-     */
-    public Failpoint(Kind kind, int first, int count) {
-        this.kind = kind;
-        this.first = first;
-        this.count = count;
-    }
-
-    boolean fails(Kind called, long number) {
-        return kind == called && number >= first && number < first + count;
-    }
-
-    /** Returns whether the stack is planned to end and has not ended before a call. */
-    boolean isStackEndAhead(long number) {
-        return kind == Kind.STACK && number < first + count;
+    boolean fails(long number) {
+        return first > 0 && number >= first && number < first + count;
     }
 
     @Override
     public String toString() {
-        return kind == Kind.NONE ? "" : " [" + kind + " ends at " + first + " for " + count + "]";
+        return first == 0 ? "" : " [the heap ends at " + first + " for " + count + "]";
     }
 }

@@ -19,27 +19,11 @@ public final class Points {
         }
     }
 
-    /** Before a call: the stack may end here. */
-    public static void call() {
-        final Scheduler scheduler = Scheduler.active();
-        if (scheduler != null) {
-            scheduler.running().called();
-        }
-    }
-
     /** Before an object is created: the Java heap may end here. */
     public static void allocation() {
         final Scheduler scheduler = Scheduler.active();
         if (scheduler != null) {
             scheduler.running().allocated();
-        }
-    }
-
-    /** Where code ensures that the stack does not end in what follows: it ends here, if at all. */
-    public static void touchStack() {
-        final Scheduler scheduler = Scheduler.active();
-        if (scheduler != null) {
-            scheduler.running().touchedStack();
         }
     }
 

@@ -18,7 +18,6 @@ public final class Task {
     Object awaited;
 
     private Failpoint failpoint = Failpoint.NONE;
-    private long calls;
     private long allocations;
 
     Task(Thread thread) {
@@ -31,7 +30,6 @@ public final class Task {
      * @param planned what fails in it
      */
     public void begin(Failpoint planned) {
-        calls = 0;
         allocations = 0;
         failpoint = planned;
     }
@@ -41,23 +39,9 @@ public final class Task {
         failpoint = Failpoint.NONE;
     }
 
-    void called() {
-        if (failpoint != Failpoint.NONE && failpoint.fails(Failpoint.Kind.STACK, ++calls)) {
-            throw new StackOverflowError(Failpoint.MESSAGE + "stack");
-        }
-    }
-
     void allocated() {
-        if (failpoint != Failpoint.NONE && failpoint.fails(Failpoint.Kind.HEAP, ++allocations)) {
-            throw new OutOfMemoryError(Failpoint.MESSAGE + "Java heap");
-        }
-    }
-
-    /** The end of the stack that lies ahead is reached here, or never. */
-    void touchedStack() {
-        if (failpoint.isStackEndAhead(calls)) {
-            failpoint = Failpoint.NONE;
-            throw new StackOverflowError(Failpoint.MESSAGE + "stack");
+        if (failpoint != Failpoint.NONE && failpoint.fails(++allocations)) {
+            throw new OutOfMemoryError(Failpoint.MESSAGE);
         }
     }
 }

@@ -12,7 +12,6 @@ import allocator.simulation.schedule.Task;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
-import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
@@ -101,10 +100,7 @@ public final class ArenaWorld implements World {
         }
         atClose = random.nextInt(3) > 0
                 ? Failpoint.NONE
-                : new Failpoint(
-                        random.nextBoolean() ? Failpoint.Kind.HEAP : Failpoint.Kind.STACK,
-                        1 + random.nextInt(1 << random.nextInt(1, 8)),
-                        1 + random.nextInt(3));
+                : new Failpoint(1 + random.nextInt(1 << random.nextInt(1, 8)), 1 + random.nextInt(3));
     }
 
     /**
@@ -274,8 +270,6 @@ public final class ArenaWorld implements World {
         }
         try {
             Scheduler.call(() -> subject.free(block.address()));
-        } catch (DeviceException e) {
-            Model.requireSimulated(e, false); // the block is free, although the device has not taken its memory back
         } catch (Throwable e) {
             requireExpected(e, false);
             if (isClosing) {

@@ -16,7 +16,7 @@ import java.util.TreeMap;
 /** What every allocator must keep to, obviously: live blocks, and memory that a stream may still use. */
 class Model {
     /** Begins the message of a device exception for which there was no room, nor for its cause. */
-    private static final String WITHOUT_CAUSE = "the device failed to take memory back";
+    private static final String WITHOUT_CAUSE = "the device has not taken back";
 
     /** A live block. */
     record Block(long address, long byteSize, SyncStream stream) {}
@@ -71,7 +71,7 @@ class Model {
         return false;
     }
 
-    /** Returns whether a failure is the end of the stack or of the heap in the product's own code. */
+    /** Returns whether a failure is the end of the heap in the product's own code. */
     static boolean isOfOwnCode(Throwable failure) {
         return failure.getMessage() != null && failure.getMessage().startsWith(Failpoint.MESSAGE);
     }

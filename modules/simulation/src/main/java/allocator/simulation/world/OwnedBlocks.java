@@ -1,7 +1,6 @@
 package allocator.simulation.world;
 
 import allocator.simulation.schedule.Scheduler;
-import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
 import java.util.HashMap;
 import java.util.List;
@@ -71,8 +70,7 @@ final class OwnedBlocks<O> {
     }
 
     /**
-     * Frees a block. A free that throws a {@link DeviceException} has freed it, one that throws anything else has done
-     * nothing (A-07).
+     * Frees a block. A free that throws has done nothing (A-07), and throws nothing because of the device (A-06).
      *
      * @param isExpected which failures are right beside simulated ones
      * @return whether the block is free
@@ -82,8 +80,6 @@ final class OwnedBlocks<O> {
         owners.remove(owned.block.address());
         try {
             Scheduler.call(() -> call.accept(owned.block.address()));
-        } catch (DeviceException e) {
-            Model.requireSimulated(e, false);
         } catch (Throwable e) {
             model.restore(owned.block);
             owners.put(owned.block.address(), owned.owner);

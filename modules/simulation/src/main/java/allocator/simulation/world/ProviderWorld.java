@@ -81,18 +81,11 @@ public final class ProviderWorld implements World {
                         if (method.getName().equals("allocate")) {
                             return take(heap, (long) arguments[1]);
                         }
-                        giveBack(heap, (long) arguments[0]);
+                        heap.takeBackOrFail((long) arguments[0]);
                         return null;
                     }));
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException("the host provider cannot be created on another heap", e);
-        }
-    }
-
-    /** Gives memory back; of a heap, in contrast to an allocator, a free that failed is called again. */
-    private static void giveBack(SimulatedDevice heap, long address) {
-        if (!heap.returnAgain(address)) {
-            heap.free(address);
         }
     }
 

@@ -119,7 +119,7 @@ public final class ResourceWorld implements World {
             allocator = new StreamArenaAllocator(arena, AllocatorOptions.EMPTY);
         } else {
             arena = null;
-            allocator = device.asAllocator();
+            allocator = device;
         }
         bottom = new StatisticsResource(new AllocatorResource(allocator));
         root = Budget.of("root", limit);

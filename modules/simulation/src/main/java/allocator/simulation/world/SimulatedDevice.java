@@ -1,6 +1,6 @@
 package allocator.simulation.world;
 
-import allocator.provider.support.RetryableReturns;
+import allocator.provider.support.UnreturnedMemory;
 import allocator.simulation.schedule.Points;
 import allocator.simulation.schedule.Scheduler;
 import allocator.spi.Allocator;
@@ -15,6 +15,7 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.SpiLevel;
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
@@ -23,10 +24,10 @@ import java.util.TreeSet;
 
 /**
  * A device that hands out the lowest free addresses, so that they come again soon, and whose calls fail at random with
- * anything. Other threads go on during each call. A free that throws a {@link DeviceException} leaves the block dead
- * and its memory unreturned.
+ * anything. Other threads go on during each call. A free takes effect; where a call fails in it, the memory is
+ * unreturned.
  */
-final class SimulatedDevice implements Allocator, RetryableReturns {
+final class SimulatedDevice implements Allocator, UnreturnedMemory {
     static final MemoryInfo INFO = new MemoryInfo(
             "Simulated", new MemoryLocation(DeviceType.GPU, 0, 0, MemoryType.DEFAULT), 256, AllocatorType.DEVICE);
 
@@ -39,9 +40,6 @@ final class SimulatedDevice implements Allocator, RetryableReturns {
     private final Model model;
     private final long capacity;
     private final long limit;
-
-    /** Whether memory is taken back by the free that throws a {@link DeviceException}, rather than unreturned. */
-    private boolean isAllocator;
 
     /** The streams whose flushes order memory that comes back; null if other means do. */
     private Collection<SimulatedStream> flushedStreams;
@@ -67,15 +65,6 @@ final class SimulatedDevice implements Allocator, RetryableReturns {
         this.capacity = capacity;
         this.limit = limit;
         this.faultEvery = faultEvery;
-    }
-
-    /**
-     * Makes this device fail as an allocator may: a free that throws a {@link DeviceException} leaves nothing
-     * unreturned here.
-     */
-    SimulatedDevice asAllocator() {
-        isAllocator = true;
-        return this;
     }
 
     /** Requires that the work of streams in memory that comes back has been waited for by flushes of these. */
@@ -158,6 +147,18 @@ final class SimulatedDevice implements Allocator, RetryableReturns {
         });
     }
 
+    /** Takes memory back as a device does, beneath an allocator; a call that fails throws and takes nothing. */
+    void takeBackOrFail(long address) {
+        Points.access();
+        Scheduler.outside(() -> {
+            Model.require(out.containsKey(address), "the heap gets back what it has not handed out");
+            model.requireNoneLive(address, out.get(address));
+            failSometimes(0);
+            takeBack(address);
+            return 0;
+        });
+    }
+
     private void giveBack(long address) {
         if (!out.containsKey(address) || unreturned.contains(address)) {
             throw new ForeignAddressException(address, "the simulated device has not handed it out");
@@ -165,21 +166,19 @@ final class SimulatedDevice implements Allocator, RetryableReturns {
         if (flushedStreams != null) {
             model.requireNoneInUse(address, out.get(address), flushedStreams);
         }
-        DeviceException failure = null;
+        model.requireNoneLive(address, out.get(address));
+        offer(address);
+    }
+
+    /** Takes memory back, unless the call fails. */
+    private void offer(long address) {
         try {
             failSometimes(0);
-        } catch (DeviceException e) {
-            if (!isAllocator) {
-                model.requireNoneLive(address, out.get(address));
-                unreturned.add(address);
-                throw e;
-            }
-            failure = e;
+        } catch (Throwable e) {
+            unreturned.add(address);
+            return;
         }
         takeBack(address);
-        if (failure != null) {
-            throw failure;
-        }
     }
 
     private void takeBack(long address) {
@@ -192,18 +191,19 @@ final class SimulatedDevice implements Allocator, RetryableReturns {
     }
 
     @Override
-    public boolean returnAgain(long address) {
-        Points.access();
-        return Scheduler.outside(() -> returnUnreturned(address)) != 0;
+    public long unreturnedBytes() {
+        return Scheduler.outside(
+                () -> unreturned.stream().mapToLong(out::get).sum());
     }
 
-    private long returnUnreturned(long address) {
-        if (!unreturned.contains(address)) {
-            return 0;
-        }
-        failSometimes(0);
-        takeBack(address);
-        return 1;
+    @Override
+    public long returnAgain() {
+        Points.access();
+        return Scheduler.outside(() -> {
+            final long before = bytesOut;
+            List.copyOf(unreturned).forEach(this::offer);
+            return before - bytesOut;
+        });
     }
 
     private void failSometimes(long byteSize) {

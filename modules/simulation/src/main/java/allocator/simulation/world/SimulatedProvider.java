@@ -6,7 +6,7 @@ import allocator.arena.BfcArena;
 import allocator.arena.StreamArenaAllocator;
 import allocator.provider.support.Endings;
 import allocator.provider.support.References;
-import allocator.provider.support.RetryableReturns;
+import allocator.provider.support.UnreturnedMemory;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorType;
@@ -146,7 +146,7 @@ final class SimulatedProvider implements EpFactory {
     }
 
     /** The device as one of its memories. */
-    private final class Upstream implements Allocator, RetryableReturns {
+    private final class Upstream implements Allocator, UnreturnedMemory {
         private final MemoryInfo info;
 
         Upstream(MemoryInfo info) {
@@ -164,8 +164,13 @@ final class SimulatedProvider implements EpFactory {
         }
 
         @Override
-        public boolean returnAgain(long address) {
-            return device.returnAgain(address);
+        public long unreturnedBytes() {
+            return device.unreturnedBytes();
+        }
+
+        @Override
+        public long returnAgain() {
+            return device.returnAgain();
         }
 
         @Override

@@ -56,9 +56,6 @@ public final class ModelCheck {
                 .actorsAfter(1)
                 .loopBound(MOST_REPETITIONS)
                 .recursionBound(MOST_REPETITIONS)
-                .addGuarantee(forClasses("allocator.provider.support.StackReserve")
-                        .allMethods()
-                        .ignore())
                 .addGuarantee(
                         forClasses(name -> isIn(guarded, name)).allMethods().treatAsAtomic());
         options.check(structure);

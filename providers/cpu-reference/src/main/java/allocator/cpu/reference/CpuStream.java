@@ -1,6 +1,5 @@
 package allocator.cpu.reference;
 
-import allocator.provider.support.StackReserve;
 import allocator.provider.support.StreamOwner;
 import allocator.provider.support.StreamUsers;
 import allocator.spi.MemoryInfo;
@@ -49,7 +48,6 @@ final class CpuStream extends SyncStream {
 
     @Override
     public void close() {
-        StackReserve.touch();
         if (isClosed.compareAndSet(false, true)) {
             setEnded();
             try {

@@ -5,7 +5,6 @@ import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorStats;
-import allocator.spi.DeviceException;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.MemoryInfo;
 import allocator.spi.ShrinkReport;
@@ -14,13 +13,16 @@ import allocator.spi.StreamAwareAllocator;
 import allocator.spi.StreamHazardException;
 import allocator.spi.SyncStream;
 import java.lang.foreign.MemorySegment;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
  * An allocator with {@code arena.check_streams}: it reports its blocks to the {@link StreamChecks} of its driver, and
- * rejects frees of blocks in use with {@link StreamHazardException}. It has the capabilities of the one below it.
+ * rejects frees of blocks in use with {@link StreamHazardException}. It has the capabilities of the one below it
+ * ({@link #as}).
  */
-class CheckedAllocator implements CudaAllocator {
+final class CheckedAllocator
+        implements CudaAllocator, StreamAwareAllocator, ShrinkableAllocator, HostAccessibleAllocator {
     private final CudaAllocator target;
     private final StreamChecks checks;
     private final StreamChecks.Owner owner;
@@ -31,7 +33,7 @@ class CheckedAllocator implements CudaAllocator {
         owner = new StreamChecks.Owner(
                 this,
                 "gpu:" + device.ordinal(),
-                target instanceof StreamAwareAllocator aware && aware.isOrderedByDevice(),
+                isOrderedByDevice(),
                 target instanceof DriverPool pool && pool.returnsOnWait());
         effectiveOptions =
                 target.effectiveOptions().with(StreamChecks.KEY.name(), "1", options.origin(StreamChecks.KEY.name()));
@@ -43,16 +45,7 @@ class CheckedAllocator implements CudaAllocator {
     static CudaAllocator of(CudaAllocator target, CudaDevice device, AllocatorOptions options) {
         boolean isWrapped = false;
         try {
-            final CudaAllocator checked;
-            if (target instanceof StreamAwareAllocator aware && target instanceof ShrinkableAllocator shrinkable) {
-                checked = new OfStreams(target, aware, shrinkable, device, options);
-            } else if (target instanceof HostAccessibleAllocator host) {
-                checked = target instanceof ShrinkableAllocator shrinkable
-                        ? new OfPinnedArena(target, host, shrinkable, device, options)
-                        : new OfPinnedMemory(target, host, device, options);
-            } else {
-                checked = new CheckedAllocator(target, device, options);
-            }
+            final CudaAllocator checked = new CheckedAllocator(target, device, options);
             isWrapped = true;
             return checked;
         } finally {
@@ -63,19 +56,19 @@ class CheckedAllocator implements CudaAllocator {
     }
 
     @Override
-    public final long alloc(long byteSize) {
+    public long alloc(long byteSize) {
         StackReserve.touch();
         return allocated(target.alloc(byteSize), byteSize, null);
     }
 
     @Override
-    public final long reserve(long byteSize) {
+    public long reserve(long byteSize) {
         StackReserve.touch();
         return allocated(target.reserve(byteSize), byteSize, null);
     }
 
     /** Records an allocation, or undoes it. */
-    final long allocated(long address, long byteSize, @Nullable SyncStream stream) {
+    private long allocated(long address, long byteSize, @Nullable SyncStream stream) {
         if (address == 0) {
             return 0;
         }
@@ -92,7 +85,7 @@ class CheckedAllocator implements CudaAllocator {
     }
 
     @Override
-    public final void free(long address) {
+    public void free(long address) {
         StackReserve.touch();
         if (!checks.beginFree(address)) {
             target.free(address);
@@ -102,22 +95,37 @@ class CheckedAllocator implements CudaAllocator {
         try {
             target.free(address);
             isFreed = true;
-        } catch (DeviceException e) {
-            isFreed = true; // the block is dead nevertheless
-            throw e;
         } finally {
-            if (!isFreed) {
-                checks.cancelFree(owner, address);
-            } else {
+            if (isFreed) {
                 checks.endFree();
+            } else {
+                checks.cancelFree(owner, address);
             }
         }
     }
 
-    /** What a pool gives back, the driver decides; of an arena, {@link DirectMemory} sees what goes back. */
-    final ShrinkReport shrink(ShrinkableAllocator shrinkable) {
+    @Override
+    public long allocOnStream(long byteSize, SyncStream stream) {
+        if (stream instanceof CudaSyncStream cudaStream) {
+            cudaStream.usedBy(this);
+        }
+        return allocated(below(StreamAwareAllocator.class).allocOnStream(byteSize, stream), byteSize, stream);
+    }
+
+    @Override
+    public boolean isOrderedByDevice() {
+        return target instanceof StreamAwareAllocator aware && aware.isOrderedByDevice();
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * <p>What a pool gives back, the driver decides; of an arena, {@link DirectMemory} sees what goes back.
+     */
+    @Override
+    public ShrinkReport shrink() {
         try {
-            return shrinkable.shrink();
+            return below(ShrinkableAllocator.class).shrink();
         } finally {
             if (owner.isOrderedByDevice()) {
                 checks.returned(owner, false);
@@ -125,27 +133,43 @@ class CheckedAllocator implements CudaAllocator {
         }
     }
 
-    final void endsWith(CudaSyncStream stream) {
-        stream.usedBy(this);
+    @Override
+    public MemorySegment segment(long address, long byteSize) {
+        return below(HostAccessibleAllocator.class).segment(address, byteSize);
+    }
+
+    /** Its own, of those that the allocator below has: nothing goes round the checks. */
+    @Override
+    public <T> Optional<T> as(Class<T> capability) {
+        return capability.isInstance(this) && capability.isInstance(target)
+                ? Optional.of(capability.cast(this))
+                : Optional.empty();
+    }
+
+    private <T> T below(Class<T> capability) {
+        if (!capability.isInstance(target)) {
+            throw new UnsupportedOperationException(target + " is no " + capability.getSimpleName());
+        }
+        return capability.cast(target);
     }
 
     @Override
-    public final void endRun(SyncStream stream) {
+    public void endRun(SyncStream stream) {
         target.endRun(stream);
     }
 
     @Override
-    public final void releaseStream(SyncStream stream) {
+    public void releaseStream(SyncStream stream) {
         target.releaseStream(stream);
     }
 
     @Override
-    public final boolean isClosed() {
+    public boolean isClosed() {
         return target.isClosed();
     }
 
     @Override
-    public final void destroy() {
+    public void destroy() {
         try {
             target.destroy();
         } finally {
@@ -154,112 +178,32 @@ class CheckedAllocator implements CudaAllocator {
     }
 
     @Override
-    public final MemoryInfo info() {
+    public MemoryInfo info() {
         return target.info();
     }
 
     @Override
-    public final int spiLevel() {
+    public int spiLevel() {
         return target.spiLevel();
     }
 
     @Override
-    public final AllocatorStats stats() {
+    public AllocatorStats stats() {
         return target.stats();
     }
 
     @Override
-    public final AllocatorSnapshot inspect() {
+    public AllocatorSnapshot inspect() {
         return target.inspect();
     }
 
     @Override
-    public final AllocatorOptions effectiveOptions() {
+    public AllocatorOptions effectiveOptions() {
         return effectiveOptions;
     }
 
     @Override
-    public final String toString() {
+    public String toString() {
         return target + ", checked";
-    }
-
-    /** An arena or a pool of device memory. */
-    private static final class OfStreams extends CheckedAllocator implements StreamAwareAllocator, ShrinkableAllocator {
-        private final StreamAwareAllocator aware;
-        private final ShrinkableAllocator shrinkable;
-
-        OfStreams(
-                CudaAllocator target,
-                StreamAwareAllocator aware,
-                ShrinkableAllocator shrinkable,
-                CudaDevice device,
-                AllocatorOptions options) {
-            super(target, device, options);
-            this.aware = aware;
-            this.shrinkable = shrinkable;
-        }
-
-        @Override
-        public long allocOnStream(long byteSize, SyncStream stream) {
-            StackReserve.touch();
-            if (stream instanceof CudaSyncStream cudaStream) {
-                endsWith(cudaStream);
-            }
-            return allocated(aware.allocOnStream(byteSize, stream), byteSize, stream);
-        }
-
-        @Override
-        public boolean isOrderedByDevice() {
-            return aware.isOrderedByDevice();
-        }
-
-        @Override
-        public ShrinkReport shrink() {
-            return shrink(shrinkable);
-        }
-    }
-
-    /** Pinned memory, block by block. */
-    private static final class OfPinnedMemory extends CheckedAllocator implements HostAccessibleAllocator {
-        private final HostAccessibleAllocator host;
-
-        OfPinnedMemory(
-                CudaAllocator target, HostAccessibleAllocator host, CudaDevice device, AllocatorOptions options) {
-            super(target, device, options);
-            this.host = host;
-        }
-
-        @Override
-        public MemorySegment segment(long address, long byteSize) {
-            return host.segment(address, byteSize);
-        }
-    }
-
-    /** An arena of pinned memory. */
-    private static final class OfPinnedArena extends CheckedAllocator
-            implements HostAccessibleAllocator, ShrinkableAllocator {
-        private final HostAccessibleAllocator host;
-        private final ShrinkableAllocator shrinkable;
-
-        OfPinnedArena(
-                CudaAllocator target,
-                HostAccessibleAllocator host,
-                ShrinkableAllocator shrinkable,
-                CudaDevice device,
-                AllocatorOptions options) {
-            super(target, device, options);
-            this.host = host;
-            this.shrinkable = shrinkable;
-        }
-
-        @Override
-        public MemorySegment segment(long address, long byteSize) {
-            return host.segment(address, byteSize);
-        }
-
-        @Override
-        public ShrinkReport shrink() {
-            return shrink(shrinkable);
-        }
     }
 }

@@ -8,7 +8,6 @@ import allocator.cuda.memory.check.StreamChecks;
 import allocator.provider.support.Endings;
 import allocator.provider.support.ProviderVersion;
 import allocator.provider.support.References;
-import allocator.provider.support.StackReserve;
 import allocator.provider.support.StreamOwner;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
@@ -343,7 +342,6 @@ public abstract class CudaEpFactory implements EpFactory {
     }
 
     private void enter() {
-        StackReserve.touchShallow();
         if (!lifecycle.tryEnter()) {
             throw new AllocatorClosedException("the factory " + name() + " is closed");
         }
@@ -358,7 +356,6 @@ public abstract class CudaEpFactory implements EpFactory {
      */
     @Override
     public void close() {
-        StackReserve.touch();
         lifecycle.beginClose();
         boolean isClosed = false;
         try {

@@ -4,7 +4,6 @@ import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.memory.check.StreamChecks;
 import allocator.provider.support.Endings;
-import allocator.provider.support.StackReserve;
 import allocator.provider.support.UseGuard;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
@@ -76,7 +75,6 @@ final class CudaNotification extends SyncNotification {
     }
 
     private void withEvent(Runnable call) {
-        StackReserve.touchShallow();
         if (!guard.tryEnter()) {
             throw new IllegalStateException("the notification of " + producer + " is closed");
         }
@@ -92,7 +90,6 @@ final class CudaNotification extends SyncNotification {
     /** Destroys the event. If the driver fails, another call and the close of the factory try again. */
     @Override
     public void close() {
-        StackReserve.touch();
         guard.close();
         end.run();
     }

@@ -4,7 +4,6 @@ import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.memory.check.StreamChecks;
 import allocator.provider.support.Endings;
-import allocator.provider.support.StackReserve;
 import allocator.provider.support.StreamOwner;
 import allocator.provider.support.StreamUsers;
 import allocator.provider.support.UseGuard;
@@ -94,7 +93,6 @@ public final class CudaSyncStream extends SyncStream {
 
     /** Creates a stream, which is in the device's list until it is closed. */
     static CudaSyncStream create(CudaDevice device, StreamOwner<CudaSyncStream> owner) {
-        StackReserve.touch();
         final CudaSyncStream stream = new CudaSyncStream(device, device.defaultMemory(), owner);
         device.streams().add(stream);
         return stream;
@@ -102,7 +100,6 @@ public final class CudaSyncStream extends SyncStream {
 
     /** Makes a view, which is in the device's list until it is closed. */
     static CudaSyncStream view(CudaDevice device, StreamOwner<CudaSyncStream> owner, long handle) {
-        StackReserve.touch();
         final CudaSyncStream view = new CudaSyncStream(
                 device, device.defaultMemory(), owner, handle, ForeignStreams.identify(device, handle));
         device.streams().addView(view);
@@ -156,9 +153,7 @@ public final class CudaSyncStream extends SyncStream {
         return users.open();
     }
 
-    /**
-     * Keeps the native stream alive until {@link #endUse}, for a caller that has touched its stack; false if closed.
-     */
+    /** Keeps the native stream alive until {@link #endUse}; false if closed. */
     boolean tryUse() {
         return guard.tryEnter();
     }
@@ -169,7 +164,6 @@ public final class CudaSyncStream extends SyncStream {
      * @throws IllegalStateException if this stream is closed
      */
     void use() {
-        StackReserve.touchShallow();
         if (!tryUse()) {
             throw closed();
         }
@@ -327,7 +321,6 @@ public final class CudaSyncStream extends SyncStream {
      */
     @Override
     public void close() {
-        StackReserve.touch();
         if (tryUse()) {
             try {
                 requireNotKnownToBeCaptured(END);

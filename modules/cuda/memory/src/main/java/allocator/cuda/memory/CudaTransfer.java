@@ -7,7 +7,6 @@ import allocator.cuda.driver.HostSegments;
 import allocator.cuda.memory.check.StreamChecks;
 import allocator.cuda.memory.check.Submission;
 import allocator.provider.support.Copies;
-import allocator.provider.support.StackReserve;
 import allocator.spi.DataTransfer;
 import allocator.spi.DeviceType;
 import allocator.spi.MemoryInfo;
@@ -215,7 +214,6 @@ final class CudaTransfer implements DataTransfer {
         private final long handle;
 
         CopyEvent(CudaStreams streams, int ordinal) {
-            StackReserve.touch();
             this.streams = streams;
             this.ordinal = ordinal;
             handle = streams.eventCreate(ordinal);

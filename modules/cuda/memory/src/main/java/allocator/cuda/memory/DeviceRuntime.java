@@ -2,7 +2,6 @@ package allocator.cuda.memory;
 
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
-import allocator.provider.support.StackReserve;
 import allocator.provider.support.StreamOwner;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
@@ -72,7 +71,6 @@ public final class DeviceRuntime implements AutoCloseable {
      * @throws allocator.spi.DeviceException if there is no such device, or the driver fails
      */
     public static DeviceRuntime open(CudaDriver driver, int ordinal) {
-        StackReserve.touch();
         try {
             final DeviceRuntime runtime =
                     new DeviceRuntime(new CudaDevice(driver, driver.devices().info(ordinal)));
@@ -136,7 +134,6 @@ public final class DeviceRuntime implements AutoCloseable {
     }
 
     private SyncStream whileOpen(Supplier<SyncStream> maker) {
-        StackReserve.touchShallow();
         if (!lifecycle.tryEnter()) {
             throw new IllegalStateException(this + " is closed");
         }
@@ -158,7 +155,6 @@ public final class DeviceRuntime implements AutoCloseable {
      */
     @Override
     public void close() {
-        StackReserve.touch();
         lifecycle.beginClose();
         boolean isClosed = false;
         try {

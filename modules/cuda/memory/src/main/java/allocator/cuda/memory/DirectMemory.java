@@ -9,6 +9,7 @@ import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import allocator.spi.SpiLevel;
@@ -103,7 +104,12 @@ abstract sealed class DirectMemory implements CudaAllocator, UnreturnedMemory pe
     public final long returnAgain() {
         enter();
         try {
+            if (ledger.unreturnedBytes() > 0) {
+                awaitDevice(); // here, where it stops no allocation
+            }
             return ledger.returnAgain();
+        } catch (CudaException | DeviceException e) {
+            return 0;
         } finally {
             guard.exit();
         }

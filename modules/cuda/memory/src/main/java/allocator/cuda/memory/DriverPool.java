@@ -3,10 +3,11 @@ package allocator.cuda.memory;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaPools;
+import allocator.provider.support.BlockLedger;
 import allocator.provider.support.Endings;
 import allocator.provider.support.Limit;
 import allocator.provider.support.Sizes;
-import allocator.provider.support.StackReserve;
+import allocator.provider.support.UnreturnedMemory;
 import allocator.provider.support.UseGuard;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
@@ -20,6 +21,7 @@ import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -27,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * A memory pool of the driver, with allocations and frees ordered on the caller's stream.
  *
  * <p>The driver finds memory, and knows from its own order of streams which of them may reuse freed memory. This class
- * adds what the contract asks for beyond that: live blocks with size and stream ({@link PoolBlocks}), the limit and a
+ * adds what the contract asks for beyond that: live blocks with size and stream ({@link BlockLedger}), the limit and a
  * retry ({@link PoolSource}).
  *
  * <p><b>Without a stream.</b> Such memory comes from a stream of the pool's own, which is synchronized before the
@@ -41,12 +43,12 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Captures.</b> Allocations and frees on a stream that is being captured into a graph are rejected with
  * {@link allocator.spi.StreamCaptureException}, which costs each call on a stream one short call of the driver.
  *
- * <p><b>Failures.</b> Whatever the driver throws, and if the Java heap or the stack ends, an allocation has its effect
- * or none. A block that the driver does not take back stays held. A second {@link #free} of its address,
- * {@link #shrink} and {@link #destroy} try again.
+ * <p><b>Failures.</b> Whatever the driver throws, and if the Java heap ends, an allocation has its effect or none. A
+ * free takes effect. Memory that the driver does not take back stays held; {@link #shrink}, a request that fails
+ * otherwise, and {@link #destroy} offer it again.
  */
 // One class, since most of it documents one public type.
-public final class DriverPool implements CudaAllocator, StreamAwareAllocator, ShrinkableAllocator {
+public final class DriverPool implements CudaAllocator, StreamAwareAllocator, ShrinkableAllocator, UnreturnedMemory {
     private final CudaDevice device;
     private final CudaDriver driver;
     private final CudaPools pools;
@@ -57,13 +59,11 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
     private final PoolHandles handles;
     private final long ownStream;
     private final Limit limit;
-    private final PoolBlocks blocks;
+    private final BlockLedger<CudaSyncStream> blocks;
     private final PoolSource source;
     private final UseGuard guard = new UseGuard();
     private final Object endLock = new Object();
-
-    /** Gives a block back on its stream, or where that is closed on the pool's own. */
-    private final PoolBlocks.Return giveBack = this::giveBack;
+    private final AtomicLong numShrinkages = new AtomicLong();
 
     private DriverPool(
             CudaDevice device, PoolHandles handles, Limit limit, PoolSettings settings, AllocatorOptions options) {
@@ -75,7 +75,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         pools = driver.pools();
         ordinal = device.ordinal();
         info = device.defaultMemory();
-        blocks = new PoolBlocks(info);
+        blocks = new BlockLedger<>(info, this::giveBack);
         source = new PoolSource(device, handles, limit, blocks);
         bytesToKeepOnShrink = settings.bytesToKeepOnShrink();
         effectiveOptions = limit.equals(settings.limit())
@@ -94,7 +94,6 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
      *     what the driver does not take back at once, it is given when the factory is closed
      */
     public static DriverPool create(CudaDevice device, PoolSettings settings, AllocatorOptions options) {
-        StackReserve.touch();
         final PoolHandles handles = new PoolHandles(device);
         final Endings.End end = device.endings().of(handles::destroy);
         try {
@@ -124,33 +123,13 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
     }
 
     private long allocWithoutStream(long byteSize, boolean isReserve) {
-        enterAllocation();
+        enter();
         try {
-            if (isEmpty(byteSize)) {
-                return 0;
-            }
-            blocks.ensureRoom(guard.inside());
-            final long address = source.take(byteSize, null);
-            awaitAllocation(address, byteSize);
-            if (isReserve) {
-                blocks.reserved(address, byteSize);
-            } else {
-                blocks.allocated(address, byteSize, null);
-            }
-            return address;
+            return isEmpty(byteSize) ? 0 : source.allocate(byteSize, null, isReserve);
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
         } finally {
-            exitAllocation();
-        }
-    }
-
-    private void awaitAllocation(long address, long byteSize) {
-        try {
-            device.synchronizeStream(ownStream);
-        } catch (Throwable e) {
-            source.rollBack(e, address, byteSize, null);
-            throw e;
+            guard.exit();
         }
     }
 
@@ -166,7 +145,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
             throw new IllegalArgumentException(stream + " is not a stream of " + device);
         }
         cudaStream.usedBy(this);
-        enterAllocation();
+        enter();
         try {
             if (!cudaStream.tryUse()) {
                 throw new IllegalStateException(stream + " is closed");
@@ -177,17 +156,14 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
                 }
                 // The driver would take the memory from the graph, which frees it again after each launch.
                 cudaStream.requireNotCaptured("allocation; allocate before the capture begins, or without a stream");
-                blocks.ensureRoom(guard.inside());
-                final long address = source.take(byteSize, cudaStream);
-                blocks.allocated(address, byteSize, cudaStream);
-                return address;
+                return source.allocate(byteSize, cudaStream, false);
             } finally {
                 cudaStream.endUse();
             }
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
         } finally {
-            exitAllocation();
+            guard.exit();
         }
     }
 
@@ -198,11 +174,11 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         }
         enter();
         try {
-            final CudaSyncStream stream = blocks.liveStream(address);
+            final CudaSyncStream stream = blocks.ownerOfLive(address);
             if (stream != null) {
                 stream.requireFreeable();
             }
-            blocks.free(address, guard.inside(), giveBack);
+            blocks.free(address);
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
         } finally {
@@ -211,7 +187,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
     }
 
     /** Returns false where work that uses the block may be queued on a closed stream. */
-    private boolean giveBack(long address, @Nullable CudaSyncStream stream) {
+    private boolean giveBack(long address, long byteSize, @Nullable CudaSyncStream stream) {
         if (stream == null) {
             giveBack(address, ownStream);
             return true;
@@ -240,7 +216,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
     public void releaseStream(SyncStream stream) {
         enter();
         try {
-            blocks.returnWaiting(guard.inside(), giveBack);
+            blocks.returnAgain();
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
         } finally {
@@ -259,11 +235,11 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         try {
             final long before = source.bytesHeld();
             final DriverCalls.All calls = new DriverCalls.All();
-            calls.attempt(() -> blocks.returnAgain(guard.inside(), giveBack));
+            blocks.returnAgain();
             calls.attempt(() -> device.synchronizeStream(ownStream));
             final long after = source.shrinkTo(bytesToKeepOnShrink, before, calls);
             calls.throwIfFailed();
-            blocks.shrunk();
+            numShrinkages.incrementAndGet();
             return new ShrinkReport(Math.max(0, before - after), 0, after, 0, 0, parts(after));
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
@@ -303,7 +279,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         enter();
         try {
             final long reserved = source.settledBytesHeld();
-            return blocks.toStats(limit.toStats(), reserved, source.peakBytesHeld(reserved));
+            return blocks.stats(limit.toStats(), reserved, source.peakBytesHeld(reserved), numShrinkages.get());
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
         } finally {
@@ -354,36 +330,29 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         return SpiLevel.SHRINK;
     }
 
-    /** Enters a call. What follows the driver's part of it is a few short calls, for which there is stack. */
     private void enter() {
-        StackReserve.touchShallow();
         if (!guard.tryEnter()) {
             throw new AllocatorClosedException(this + " is closed");
         }
     }
 
-    /** Enters an allocation, before it uses a stream: it may wait for a return, and the stream's close for it. */
-    private void enterAllocation() {
-        enter();
-        boolean hasBegun = false;
-        try {
-            blocks.beginAllocation();
-            hasBegun = true;
-        } finally {
-            if (!hasBegun) {
-                guard.exit();
-            }
-        }
+    @Override
+    public long unreturnedBytes() {
+        return blocks.unreturnedBytes();
     }
 
-    private void exitAllocation() {
-        blocks.endAllocation();
-        guard.exit();
+    @Override
+    public long returnAgain() {
+        enter();
+        try {
+            return blocks.returnAgain();
+        } finally {
+            guard.exit();
+        }
     }
 
     @Override
     public void destroy() {
-        StackReserve.touch();
         guard.close();
         synchronized (endLock) {
             if (handles.isOpen()) {
@@ -395,7 +364,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
     private void end() {
         try {
             DriverCalls.insist(() -> device.synchronize("close of a pool; end the capture first"));
-            blocks.returnAll((address, stream) -> {
+            blocks.returnAll((address, byteSize, stream) -> {
                 DriverCalls.insist(() -> giveBack(address, ownStream));
                 return true;
             });

@@ -1,6 +1,5 @@
 package allocator.cuda.memory;
 
-import allocator.provider.support.StackReserve;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -19,7 +18,6 @@ final class Lifecycle {
 
     /** Enters a call, unless closed. A caller that has entered must call {@link #exit}. */
     synchronized boolean tryEnter() {
-        StackReserve.touch();
         await(() -> !isClosing);
         if (isClosed) {
             return false;
@@ -37,7 +35,6 @@ final class Lifecycle {
 
     /** Waits until no call is under way, and keeps others out until {@link #endClose}. */
     synchronized void beginClose() {
-        StackReserve.touch();
         await(() -> !isClosing);
         isClosing = true;
         boolean isAlone = false;

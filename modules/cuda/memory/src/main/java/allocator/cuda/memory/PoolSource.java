@@ -4,8 +4,8 @@ import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaPools;
 import allocator.cuda.driver.PoolAttribute;
+import allocator.provider.support.BlockLedger;
 import allocator.provider.support.Limit;
-import allocator.provider.support.StackReserve;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.provider.support.event.DeviceCall;
 import allocator.provider.support.event.DevicePart;
@@ -16,10 +16,10 @@ import allocator.spi.StreamCaptureException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes memory from a pool of the driver, within the limit.
+ * Takes memory from a pool of the driver, within the limit, and enters it in the books.
  *
  * <p><b>Exhaustion.</b> Frees that are still queued hold memory. So when the driver has none left, the device is
- * synchronized, and the driver asked once more.
+ * synchronized, what the driver did not take back is offered to it again, and it is asked once more.
  *
  * <p><b>The limit.</b> The driver extends a pool in steps of its granularity. What the pool holds is compared with the
  * limit after each extension, and given back at once if it is too much; the limit is rounded up to a multiple of the
@@ -33,16 +33,13 @@ final class PoolSource {
     private final long pool;
     private final long ownStream;
     private final Limit limit;
-    private final PoolBlocks blocks;
+    private final BlockLedger<CudaSyncStream> blocks;
     private final Object limitLock = new Object();
 
-    /** Gives a block back while its stream, if it has one, is in use by the caller. */
-    private final PoolBlocks.Return giveBack;
+    /** The most that the pool held under a limit. Guarded by the lock of the limit. */
+    private long peakWithinLimit;
 
-    /** As that, and tries twice: under the limit's lock, where no other thread gets the block in between. */
-    private final PoolBlocks.Return giveBackWithinLimit;
-
-    PoolSource(CudaDevice device, PoolHandles handles, Limit limit, PoolBlocks blocks) {
+    PoolSource(CudaDevice device, PoolHandles handles, Limit limit, BlockLedger<CudaSyncStream> blocks) {
         AllocatorEvents.prepare();
         this.device = device;
         pool = handles.pool();
@@ -52,14 +49,6 @@ final class PoolSource {
         driver = device.driver();
         pools = driver.pools();
         ordinal = device.ordinal();
-        giveBack = (address, stream) -> {
-            pools.memFreeAsync(ordinal, address, handle(stream));
-            return true;
-        };
-        giveBackWithinLimit = (address, stream) -> {
-            DriverCalls.insist(() -> pools.memFreeAsync(ordinal, address, handle(stream)));
-            return true;
-        };
     }
 
     private long handle(@Nullable CudaSyncStream stream) {
@@ -77,19 +66,21 @@ final class PoolSource {
     }
 
     /**
-     * Takes memory, ordered on a stream. The caller has made room in the books for a block.
+     * Takes a block, ordered on a stream, and enters it.
      *
-     * @param stream in use by the caller; {@code null} for the pool's own
+     * @param stream in use by the caller; {@code null} for the pool's own, which is waited for
      * @throws CudaException if the driver fails for another reason than lack of memory
      * @throws OutOfMemoryException if limit or device have not enough memory
      */
-    long take(long byteSize, @Nullable CudaSyncStream stream) {
-        return limit.isLimited() ? takeWithinLimit(byteSize, stream) : takeOrRetry(byteSize, handle(stream));
+    long allocate(long byteSize, @Nullable CudaSyncStream stream, boolean isReserve) {
+        return limit.isLimited()
+                ? allocateWithinLimit(byteSize, stream, isReserve)
+                : allocateOrRetry(byteSize, stream, isReserve);
     }
 
-    private long takeOrRetry(long byteSize, long stream) {
+    private long allocateOrRetry(long byteSize, @Nullable CudaSyncStream stream, boolean isReserve) {
         try {
-            return pools.memAllocFromPoolAsync(ordinal, pool, byteSize, stream);
+            return allocateOnce(byteSize, stream, isReserve);
         } catch (CudaException e) {
             if (!e.isOutOfMemory()) {
                 throw e;
@@ -99,11 +90,45 @@ final class PoolSource {
             }
         }
         final String hindrance = synchronizeDevice();
+        blocks.returnAgain();
         try {
-            return pools.memAllocFromPoolAsync(ordinal, pool, byteSize, stream);
+            return allocateOnce(byteSize, stream, isReserve);
         } catch (CudaException e) {
             throw e.isOutOfMemory() ? outOfMemory("The device has no memory left, " + hindrance, byteSize, e) : e;
         }
+    }
+
+    /** Takes and enters a block; returns {@code 0} if the pool would then hold more than the limit. */
+    private long allocateOnce(long byteSize, @Nullable CudaSyncStream stream, boolean isReserve) {
+        blocks.begin();
+        long taken = 0;
+        long address = 0;
+        try {
+            taken = pools.memAllocFromPoolAsync(ordinal, pool, byteSize, handle(stream));
+            if (stream == null) {
+                device.synchronizeStream(ownStream);
+            }
+            if (!limit.isLimited() || isWithinLimit()) {
+                address = taken;
+            }
+        } finally {
+            if (address == taken) {
+                blocks.end(address, byteSize, stream, isReserve);
+            } else {
+                blocks.rollBack(taken, byteSize, stream);
+            }
+        }
+        return address;
+    }
+
+    private boolean isWithinLimit() {
+        final long held = bytesHeld();
+        if (held > limit.bytes()) {
+            return false;
+        }
+        // The driver's own high-water mark also counts what was taken and given back at once.
+        peakWithinLimit = Math.max(peakWithinLimit, held);
+        return true;
     }
 
     /** Waits for the device, so that queued frees take effect; returns how that went, for a message. */
@@ -116,17 +141,17 @@ final class PoolSource {
         }
     }
 
-    private long takeWithinLimit(long byteSize, @Nullable CudaSyncStream stream) {
-        StackReserve.touch(); // which costs less than one of the driver's calls here
+    private long allocateWithinLimit(long byteSize, @Nullable CudaSyncStream stream, boolean isReserve) {
         synchronized (limitLock) {
             if (byteSize > limit.bytes() - blocks.bytesInUse()) {
                 throw outOfMemory("The limit of arena.max_mem is reached", byteSize, null);
             }
-            long address = tryWithinLimit(byteSize, stream);
+            long address = tryWithinLimit(byteSize, stream, isReserve);
             if (address == 0) {
                 synchronizeDevice();
+                blocks.returnAgain();
                 trim();
-                address = tryWithinLimit(byteSize, stream);
+                address = tryWithinLimit(byteSize, stream, isReserve);
             }
             if (address == 0) {
                 throw outOfMemory(
@@ -136,27 +161,34 @@ final class PoolSource {
         }
     }
 
-    /** Takes memory; {@code 0} if the pool would then hold more than the limit. */
-    private long tryWithinLimit(long byteSize, @Nullable CudaSyncStream stream) {
+    /** Allocates; returns {@code 0} if the pool would then hold more than the limit. */
+    private long tryWithinLimit(long byteSize, @Nullable CudaSyncStream stream, boolean isReserve) {
         final long held = bytesHeld();
         if (byteSize > limit.bytes() - held && byteSize > held - attribute(PoolAttribute.USED_MEM_CURRENT)) {
             return 0;
         }
-        final long address = takeOrRetry(byteSize, handle(stream));
+        long address = 0;
+        boolean hasReturned = false;
         try {
-            final long heldNow = bytesHeld();
-            if (heldNow <= limit.bytes()) {
-                // The driver's own high-water mark also counts what was taken and given back at once.
-                blocks.held(heldNow);
-                return address;
+            address = allocateOrRetry(byteSize, stream, isReserve);
+            hasReturned = true;
+        } finally {
+            if (address == 0) {
+                trimAfter(stream, hasReturned);
             }
-        } catch (Throwable e) {
-            rollBack(e, address, byteSize, stream, giveBackWithinLimit);
-            throw e;
         }
-        blocks.giveBack(address, byteSize, stream, giveBackWithinLimit);
-        trim(handle(stream));
-        return 0;
+        return address;
+    }
+
+    /** Returns what was given back on a stream just now to the device; fails only where nothing else has failed. */
+    private void trimAfter(@Nullable CudaSyncStream stream, boolean mayThrow) {
+        try {
+            trim(handle(stream));
+        } catch (CudaException e) {
+            if (mayThrow) {
+                throw e;
+            }
+        }
     }
 
     /** Returns what was freed on a stream just now to the device. */
@@ -186,31 +218,6 @@ final class PoolSource {
         return after;
     }
 
-    /**
-     * Gives back memory of a call that failed; what is thrown meanwhile is suppressed.
-     *
-     * @param stream in use by the caller; {@code null} for the pool's own
-     */
-    void rollBack(Throwable cause, long address, long byteSize, @Nullable CudaSyncStream stream) {
-        rollBack(cause, address, byteSize, stream, giveBack);
-    }
-
-    private void rollBack(
-            Throwable cause,
-            long address,
-            long byteSize,
-            @Nullable CudaSyncStream stream,
-            PoolBlocks.Return giveBackOfCaller) {
-        blocks.rollBack(cause, address, byteSize, stream, giveBackOfCaller);
-        if (limit.isLimited()) {
-            try {
-                trim(handle(stream));
-            } catch (Throwable e) {
-                DriverCalls.suppress(cause, e);
-            }
-        }
-    }
-
     /** Bytes that the pool holds. */
     long bytesHeld() {
         return attribute(PoolAttribute.RESERVED_MEM_CURRENT);
@@ -228,7 +235,13 @@ final class PoolSource {
 
     /** The most that the pool held, as far as the driver knows it apart from what the limit rejected. */
     long peakBytesHeld(long heldNow) {
-        return limit.isLimited() ? heldNow : attribute(PoolAttribute.RESERVED_MEM_HIGH);
+        if (!limit.isLimited()) {
+            return attribute(PoolAttribute.RESERVED_MEM_HIGH);
+        }
+        synchronized (limitLock) {
+            peakWithinLimit = Math.max(peakWithinLimit, heldNow);
+            return peakWithinLimit;
+        }
     }
 
     private long attribute(PoolAttribute attribute) {

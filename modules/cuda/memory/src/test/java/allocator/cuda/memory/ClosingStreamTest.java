@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.simulated.SimulatedCudaDriver;
-import allocator.spi.DeviceException;
 import allocator.spi.DoubleFreeException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -78,7 +77,7 @@ class ClosingStreamTest {
     void aSecondReturnDoesNotStopAllocations() throws InterruptedException {
         final long address = pool.allocOnStream(MIB, stream);
         gpu.driver.controls().failAlways(CudaFunction.MEM_FREE_ASYNC, UNKNOWN_ERROR);
-        assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> pool.free(address));
+        pool.free(address);
         gpu.driver.controls().clearFailures();
         final Thread closing = beginClose();
         assertTimeoutPreemptively(LONG, () -> {

@@ -105,7 +105,7 @@ class DriverPoolTest {
             final long first = pool.allocOnStream(1000, stream);
             final long second = pool.reserve(5000);
             pool.free(first);
-            final AllocatorStats stats = pool.stats();
+            final AllocatorStats stats = pool.stats().withoutCounters();
             assertThat(stats)
                     .isEqualTo(new AllocatorStats.Builder()
                             .inUse(5000, 5000, 6000)
@@ -289,7 +289,7 @@ class DriverPoolTest {
         assertThatExceptionOfType(InteriorAddressException.class).isThrownBy(() -> pool.free(address + 1));
         assertThatExceptionOfType(ForeignAddressException.class).isThrownBy(() -> pool.free(address + 1000));
         pool.free(address);
-        assertThatExceptionOfType(DoubleFreeException.class).isThrownBy(() -> pool.free(address));
+        assertThatExceptionOfType(ForeignAddressException.class).isThrownBy(() -> pool.free(address));
         assertThatExceptionOfType(InvalidSizeException.class).isThrownBy(() -> pool.alloc(-1));
         assertThatExceptionOfType(InvalidSizeException.class).isThrownBy(() -> pool.alloc(Long.MAX_VALUE));
         assertThat(pool.alloc(0)).isZero();
@@ -388,7 +388,7 @@ class DriverPoolTest {
         void freeInVain() {
             address = pool.alloc(MIB);
             gpu.driver.controls().failAlways(CudaFunction.MEM_FREE_ASYNC, UNKNOWN_ERROR);
-            assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> pool.free(address));
+            pool.free(address);
             assertThat(pool.stats().bytesInUse()).isZero();
             assertThat(pool.stats().bytesHeld()).isEqualTo(PIECE);
         }
@@ -405,10 +405,10 @@ class DriverPoolTest {
 
         @Test
         void goesBackWithTheNextShrink() {
-            assertThatExceptionOfType(DeviceException.class).isThrownBy(pool::shrink);
+            assertThat(pool.shrink().bytesReleased()).isZero();
             gpu.driver.controls().clearFailures();
             assertThat(pool.shrink().bytesReleased()).isEqualTo(PIECE);
-            assertThatExceptionOfType(DoubleFreeException.class).isThrownBy(() -> pool.free(address));
+            assertThatExceptionOfType(ForeignAddressException.class).isThrownBy(() -> pool.free(address));
         }
 
         @Test
@@ -432,7 +432,7 @@ class DriverPoolTest {
                 final long used = pool.allocOnStream(MIB, stream);
                 gpu.driver.memory().memsetD8Async(0, used, (byte) 1, MIB, stream.handle());
                 gpu.driver.controls().failAlways(CudaFunction.MEM_FREE_ASYNC, UNKNOWN_ERROR);
-                assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> pool.free(used));
+                pool.free(used);
                 gpu.driver.controls().clearFailures();
                 pool.shrink(); // frees behind the work of the stream; anything else is a hazard
                 stream.flush();

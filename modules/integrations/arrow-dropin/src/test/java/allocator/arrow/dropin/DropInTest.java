@@ -4,7 +4,6 @@ import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.arrow.ArrowMemory;
-import allocator.arrow.dropin.program.Deep;
 import allocator.arrow.dropin.program.Leaking;
 import allocator.arrow.dropin.program.Limited;
 import allocator.arrow.dropin.program.ProviderBelow;
@@ -87,12 +86,6 @@ class DropInTest {
                 path(Served.class, LOGGING, ours(), other("arrow-memory-core-18.3.0")),
                 Served.class,
                 List.of(NATIVE_ACCESS, "--add-opens=java.base/java.nio=ALL-UNNAMED"));
-    }
-
-    @Test
-    void servesOnceThereIsStackForABuffer() throws Exception {
-        assertThat(run(standard(Deep.class), Deep.class, List.of(NATIVE_ACCESS)))
-                .contains("served then: 1");
     }
 
     @Test

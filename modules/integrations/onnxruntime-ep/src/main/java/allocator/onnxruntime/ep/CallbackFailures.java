@@ -5,7 +5,6 @@ import allocator.onnxruntime.OnnxRuntimeException;
 import allocator.onnxruntime.ep.abi.FailureSink;
 import allocator.onnxruntime.support.RecentFailures;
 import allocator.provider.support.Failures;
-import allocator.provider.support.StackReserve;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.Optional;
@@ -43,8 +42,6 @@ final class CallbackFailures {
         // First, as ONNX Runtime cuts long texts.
         final String mark = "[failure " + number + " of java.allocator] ";
         try {
-            // A log in which the stack ends may keep its locks.
-            StackReserve.touch();
             final Throwable cause = origin(thrown);
             final Thread thread = Thread.currentThread();
             failures.add(new CallbackFailure(number, provider, callback, thread.getName(), thread.threadId(), cause));

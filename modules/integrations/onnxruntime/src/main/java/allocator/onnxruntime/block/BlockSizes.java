@@ -1,23 +1,15 @@
 package allocator.onnxruntime.block;
 
 import allocator.provider.support.BriefLock;
+import allocator.provider.support.LongTable;
 import java.util.Arrays;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.function.ToLongFunction;
 
 /**
- * The sizes of blocks by their addresses. Allocates no object for a block.
- *
- * <p>Open addressing with linear probing in an array that holds an address and its size side by side, and of which no
- * more than half is full; address 0 marks an empty place. A removal moves the entries behind it up, so that none is
- * marked as deleted and none is ever unreachable: between an entry's own place and where it stands there is no empty
- * place. Several such tables, each with a lock, are chosen by a hash of the address.
- *
- * <p>A call that throws, for want of stack or heap, has changed nothing: room is made first, no call divides the stores
- * of a change, and the callers {@linkplain allocator.provider.support.StackReserve#touchBriefly touch the stack}. If
- * the heap has ended, a table gets fuller than half instead of larger. {@link #put} leaves {@value #SPARE} places of
- * each table empty, for blocks that are put back: every thread that frees needs the place that it emptied itself.
+ * The sizes of blocks by their addresses, for many threads: several tables, each with a lock, are chosen by a hash of
+ * the address. Allocates no object for a block.
  */
 public final class BlockSizes {
     /** What {@link #remove} returns for an address that is not live. */
@@ -35,12 +27,6 @@ public final class BlockSizes {
     /** How many of the upper bits of the product choose the part. */
     private static final int PART_BITS = 4;
 
-    /** Leaves the upper half of the product. Its lower bits are those of the address times a constant: mostly 0. */
-    private static final int PLACE_SHIFT = Integer.SIZE;
-
-    /** How many places of a table only blocks that are put back may fill. */
-    private static final int SPARE = 8;
-
     final Part[] parts = new Part[1 << PART_BITS];
 
     /** Creates an empty table. */
@@ -48,54 +34,32 @@ public final class BlockSizes {
         Arrays.setAll(parts, i -> new Part());
     }
 
-    static long hash(long address) {
-        return address * SPREAD;
-    }
-
-    /** Returns the index at which an entry stands unless others stand there, in an array of so many longs. */
-    static int home(long hash, int length) {
-        return (2 * (int) (hash >>> PLACE_SHIFT)) & (length - 2);
-    }
-
-    private Part part(long hash) {
-        return parts[(int) (hash >>> (Long.SIZE - PART_BITS))];
+    private Part part(long address) {
+        return parts[(int) ((address * SPREAD) >>> (Long.SIZE - PART_BITS))];
     }
 
     /**
      * Adds a live block, whose address is not 0.
      *
-     * @throws OutOfMemoryError if a table is full and cannot grow; nothing changes
+     * @throws OutOfMemoryError if the Java heap has no room for the entry; nothing changes
      */
     public void put(long address, long byteSize) {
-        final long hash = hash(address);
-        part(hash).put(address, byteSize, hash);
-    }
-
-    /**
-     * Adds a live block again that the calling thread has just removed, in the place that it left or a spare one.
-     *
-     * @throws OutOfMemoryError if other threads have taken all of them, and the table cannot grow; nothing changes
-     */
-    public void putBack(long address, long byteSize) {
-        final long hash = hash(address);
-        part(hash).putBack(address, byteSize, hash);
+        part(address).put(address, byteSize);
     }
 
     /** Removes a live block and returns its size, or {@link #NONE} if there is none at the address. */
     public long remove(long address) {
-        final long hash = hash(address);
-        return part(hash).remove(address, hash);
+        return part(address).remove(address);
     }
 
     /** Returns whether there is a live block at an address. */
     public boolean contains(long address) {
-        final long hash = hash(address);
-        return part(hash).contains(address, hash);
+        return part(address).contains(address);
     }
 
     /** Returns how many live blocks there are. */
     public int count() {
-        return (int) sum(part -> part.count);
+        return (int) sum(part -> part.sizes.count());
     }
 
     /** Returns how many blocks {@link #put} has added since the beginning. */
@@ -130,147 +94,51 @@ public final class BlockSizes {
     /** Calls {@code action} with address and size of each live block. */
     public void forEach(BlockVisitor action) {
         for (final Part part : parts) {
-            final long[] entries = part.entries();
-            for (int i = 0; i < entries.length; i += 2) {
-                if (entries[i] != 0) {
-                    action.accept(entries[i], entries[i + 1]);
-                }
-            }
+            part.forEach(action);
         }
     }
 
     /** A table, guarded by its lock. */
-    static final class Part {
-        private static final int NOT_FOUND = -1;
-
-        /** For each place its address and, behind it, the size: both are on one cache line. */
-        long[] entries = new long[2 * 2 * SPARE];
-
+    private static final class Part {
         private final BriefLock lock = new BriefLock();
-
-        /** How many places are taken. */
-        private int count;
-
+        private final LongTable<Void> sizes = new LongTable<>(false);
         private long added;
         private long largest;
 
-        void put(long address, long byteSize, long hash) {
+        void put(long address, long byteSize) {
             lock.lock();
             try {
-                if (4 * (count + 1) > entries.length) {
-                    tryGrow();
-                }
-                insert(entries, address, byteSize, hash);
-                count++;
+                sizes.expect();
+                sizes.add(address, byteSize, null);
                 added++;
-                if (byteSize > largest) {
-                    largest = byteSize;
-                }
+                largest = Math.max(largest, byteSize);
             } finally {
                 lock.unlock();
             }
         }
 
-        void putBack(long address, long byteSize, long hash) {
+        boolean contains(long address) {
             lock.lock();
             try {
-                if (2 * (count + 1) == entries.length) {
-                    grow();
-                }
-                insert(entries, address, byteSize, hash);
-                count++;
+                return sizes.find(address) >= 0;
             } finally {
                 lock.unlock();
             }
         }
 
-        /** Doubles the table; without heap for it, the table stays as it is until only the spare places are left. */
-        private void tryGrow() {
-            try {
-                grow();
-            } catch (OutOfMemoryError e) {
-                if (2 * (count + 1 + SPARE) > entries.length) {
-                    throw e;
-                }
-            }
-        }
-
-        private void grow() {
-            final long[] larger = new long[2 * entries.length];
-            for (int from = 0; from < entries.length; from += 2) {
-                if (entries[from] != 0) {
-                    insert(larger, entries[from], entries[from + 1], hash(entries[from]));
-                }
-            }
-            entries = larger;
-        }
-
-        /** Stores an entry in the first empty place from its own on. Calls nothing. */
-        private static void insert(long[] entries, long address, long byteSize, long hash) {
-            final int mask = entries.length - 2;
-            int i = home(hash, entries.length);
-            while (entries[i] != 0) {
-                i = (i + 2) & mask;
-            }
-            entries[i + 1] = byteSize;
-            entries[i] = address;
-        }
-
-        boolean contains(long address, long hash) {
+        long remove(long address) {
             lock.lock();
             try {
-                return find(entries, address, hash) != NOT_FOUND;
-            } finally {
-                lock.unlock();
-            }
-        }
-
-        long remove(long address, long hash) {
-            lock.lock();
-            try {
-                final int i = find(entries, address, hash);
-                if (i == NOT_FOUND) {
+                final int slot = sizes.find(address);
+                if (slot < 0) {
                     return NONE;
                 }
-                final long byteSize = entries[i + 1];
-                close(entries, i);
-                count--;
+                final long byteSize = sizes.value(slot);
+                sizes.remove(slot);
                 return byteSize;
             } finally {
                 lock.unlock();
             }
-        }
-
-        /** Returns the index of an address, or {@link #NOT_FOUND}. */
-        private static int find(long[] entries, long address, long hash) {
-            final int mask = entries.length - 2;
-            int i = home(hash, entries.length);
-            while (entries[i] != address) {
-                if (entries[i] == 0) {
-                    return NOT_FOUND;
-                }
-                i = (i + 2) & mask;
-            }
-            return i;
-        }
-
-        /** Empties a place and moves up what stands behind it and would no longer be found. Calls nothing. */
-        private static void close(long[] entries, int hole) {
-            final int mask = entries.length - 2;
-            int empty = hole;
-            int i = (hole + 2) & mask;
-            while (entries[i] != 0) {
-                final int home =
-                        (2 * (int) ((entries[i] * SPREAD) >>> PLACE_SHIFT)) & mask; // as home(), without a call
-                // Whether the empty place lies between home and i, going round.
-                if (((i - home) & mask) >= ((i - empty) & mask)) {
-                    entries[empty] = entries[i];
-                    entries[empty + 1] = entries[i + 1];
-                    empty = i;
-                }
-                i = (i + 2) & mask;
-            }
-            entries[empty] = 0;
         }
 
         /** Returns one of the counts. */
@@ -283,13 +151,22 @@ public final class BlockSizes {
             }
         }
 
-        /** Returns a copy of {@link #entries}. */
-        long[] entries() {
+        /** Visits a copy, outside the lock. */
+        void forEach(BlockVisitor action) {
+            final long[] addresses;
+            final long[] byteSizes;
             lock.lock();
             try {
-                return entries.clone();
+                addresses = sizes.addresses();
+                byteSizes = new long[addresses.length];
+                for (int i = 0; i < addresses.length; i++) {
+                    byteSizes[i] = sizes.value(sizes.find(addresses[i]));
+                }
             } finally {
                 lock.unlock();
+            }
+            for (int i = 0; i < addresses.length; i++) {
+                action.accept(addresses[i], byteSizes[i]);
             }
         }
     }

@@ -3,7 +3,6 @@ package allocator.onnxruntime.support;
 import ai.onnxruntime.OrtEnvironment;
 import allocator.onnxruntime.OnnxRuntimeException;
 import allocator.onnxruntime.support.OrtApi.Function;
-import allocator.provider.support.StackReserve;
 import java.lang.foreign.Arena;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -52,13 +51,27 @@ public final class EnvironmentReference {
      */
     private static void onRoomyThread(Runnable work) {
         final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
-        StackReserve.runOnOwnStack("onnxruntime-environment", STACK_BYTES, () -> {
+        final Runnable caught = () -> {
             try {
                 work.run();
             } catch (Throwable e) {
                 failure.set(e);
             }
-        });
+        };
+        final Thread thread = new Thread(null, caught, "onnxruntime-environment", STACK_BYTES);
+        thread.setDaemon(true);
+        thread.start();
+        boolean isInterrupted = false;
+        while (thread.isAlive()) {
+            try {
+                thread.join();
+            } catch (InterruptedException e) {
+                isInterrupted = true;
+            }
+        }
+        if (isInterrupted) {
+            Thread.currentThread().interrupt();
+        }
         final Throwable thrown = failure.get();
         if (thrown != null) {
             throw new OnnxRuntimeException(

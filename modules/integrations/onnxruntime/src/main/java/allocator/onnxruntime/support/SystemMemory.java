@@ -2,7 +2,6 @@ package allocator.onnxruntime.support;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import allocator.provider.support.StackReserve;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.invoke.MethodHandle;
@@ -40,7 +39,6 @@ public final class SystemMemory {
 
     /** Returns whether the system can allocate {@code byteSize} bytes now. */
     public static boolean canAllocate(long byteSize) {
-        StackReserve.touch(); // or the block would stay allocated where the stack ends
         final long block = allocate(byteSize);
         free(block);
         return block != 0;

@@ -1,17 +1,12 @@
 package allocator.onnxruntime.block;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertSame;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.Set;
 import java.util.TreeMap;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -43,34 +38,6 @@ class BlockSizesTest {
         assertEquals(model.size(), seen.size());
         model.forEach((address, byteSize) -> assertEquals(byteSize, blocks.remove(address)));
         assertEquals(0, blocks.count());
-    }
-
-    @Test
-    void aBlockIsPutBackInTheSameTable() {
-        final BlockSizes blocks = new BlockSizes();
-        for (long address = 64; address <= 64 * 500; address += 64) {
-            blocks.put(address, 10);
-        }
-        final List<long[]> tables =
-                Arrays.stream(blocks.parts).map(part -> part.entries).toList();
-        for (long address = 64; address <= 64 * 500; address += 64) {
-            assertEquals(10, blocks.remove(address));
-            blocks.putBack(address, 20);
-        }
-        for (int i = 0; i < tables.size(); i++) {
-            assertSame(tables.get(i), blocks.parts[i].entries);
-        }
-        assertEquals(Map.of(20L, 500), blocks.countBySize());
-    }
-
-    @Test
-    void blocksOfPagesAreSpread() {
-        final Set<Integer> homes = new HashSet<>();
-        for (int page = 1; page <= 1000; page++) {
-            homes.add(BlockSizes.home(BlockSizes.hash(4096L * page), 4096));
-        }
-        // Of 1,000 keys that fall at random into 2,048 places, 790 are alone or first.
-        assertTrue(homes.size() > 700, () -> "only " + homes.size() + " places for 1,000 blocks");
     }
 
     @Test

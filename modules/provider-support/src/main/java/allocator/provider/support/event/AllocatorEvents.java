@@ -1,6 +1,5 @@
 package allocator.provider.support.event;
 
-import allocator.provider.support.StackReserve;
 import allocator.provider.support.event.RecentEvent.Kind;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
@@ -12,17 +11,12 @@ import org.jspecify.annotations.Nullable;
  * Records events in the JDK Flight Recorder, and on request remembers the latest ones.
  *
  * <p>What reports an event neither throws nor blocks, and allocates nothing unless a recording has the event enabled.
- * An event for which there is no room on the Java heap or the stack is lost. The events are loaded by {@link #prepare}.
- * All methods are safe for use by several threads.
+ * An event for which there is no room on the Java heap is lost. The events are loaded by {@link #prepare}. All methods
+ * are safe for use by several threads.
  */
 public final class AllocatorEvents {
     /** The most events that are remembered: they take some 60 bytes each. */
     public static final int MOST_RECENT = 1 << 22;
-
-    /** Much, as the recorder's classes need. */
-    private static final long STACK_BYTES = 1 << 20;
-
-    /* The class has no static initializer: one that fails where the stack ends would never be run again. */
 
     /** {@code null} until {@link #prepare}, and if the runtime image has no flight recorder. */
     private static @Nullable FlightEvents flight;
@@ -42,10 +36,7 @@ public final class AllocatorEvents {
 
     /**
      * Loads the events, if that has not been done: before, no event reaches the flight recorder. To be called by the
-     * constructor of whatever records events. The first call blocks for some milliseconds. Without room to load them,
-     * another call tries again.
-     *
-     * @throws StackOverflowError if the stack ends here; nothing has happened
+     * constructor of whatever records events. The first call blocks for some milliseconds.
      */
     public static void prepare() {
         if (flight == null && !isWithoutRecorder) {
@@ -70,23 +61,12 @@ public final class AllocatorEvents {
     }
 
     private static synchronized void load() {
-        if (flight != null || isWithoutRecorder) {
-            return;
-        }
-        try {
-            StackReserve.runOnOwnStack("allocator-events", STACK_BYTES, AllocatorEvents::loadHere);
-        } catch (OutOfMemoryError e) {
-            // There is no room for a thread.
-        }
-    }
-
-    private static void loadHere() {
-        try {
-            flight = new FlightEvents();
-        } catch (LinkageError e) {
-            isWithoutRecorder = true; // jdk.jfr is not in the runtime image
-        } catch (VirtualMachineError e) {
-            // There is no room; another call tries again.
+        if (flight == null && !isWithoutRecorder) {
+            try {
+                flight = new FlightEvents();
+            } catch (LinkageError e) {
+                isWithoutRecorder = true; // jdk.jfr is not in the runtime image
+            }
         }
     }
 

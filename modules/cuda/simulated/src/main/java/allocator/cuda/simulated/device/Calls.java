@@ -2,11 +2,9 @@ package allocator.cuda.simulated.device;
 
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
-import allocator.provider.support.StackReserve;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /** What all calls have in common: each takes the lock, is counted, may fail as planned, and checks its device. */
 final class Calls {
@@ -39,19 +37,8 @@ final class Calls {
         });
     }
 
-    /**
-     * Makes a call that returns a value and needs no context.
-     *
-     * <p>As in a native function, the stack does not end half way: the call is made on this thread's stack if there is
-     * enough of it, and otherwise on a stack of its own.
-     *
-     * @throws StackOverflowError if this thread has no stack left at all; the call has not begun
-     */
+    /** Makes a call that returns a value and needs no context. */
     long getWithoutContext(CudaFunction function, int device, Supplier<String> arguments, LongSupplier body) {
-        return NativeStack.call(() -> getHere(function, device, arguments, body));
-    }
-
-    private long getHere(CudaFunction function, int device, Supplier<String> arguments, LongSupplier body) {
         lock.lock();
         try {
             if (isClosed) {
@@ -101,68 +88,5 @@ final class Calls {
 
     boolean isClosed() {
         return isClosed;
-    }
-
-    /** The stack of a call that is a native one on a real device, and so does not end half way. */
-    private static final class NativeStack {
-        private static final long BYTES = 1L << 20;
-
-        private NativeStack() {}
-
-        /**
-         * Makes a call where there is stack for it: on this thread, or on a thread of its own.
-         *
-         * @throws StackOverflowError if no thread can be started, as too little stack is left; the call has not begun
-         */
-        static long call(LongSupplier call) {
-            return isDeep() ? call.getAsLong() : callOnOwnStack(call);
-        }
-
-        private static boolean isDeep() {
-            try {
-                StackReserve.touchDeep();
-                return true;
-            } catch (StackOverflowError e) {
-                return false;
-            }
-        }
-
-        private static long callOnOwnStack(LongSupplier call) {
-            final Outcome outcome = new Outcome(call);
-            StackReserve.runOnOwnStack("simulated-driver", BYTES, outcome);
-            return outcome.get();
-        }
-
-        /** What a call on another thread has returned or thrown. */
-        private static final class Outcome implements Runnable {
-            private final LongSupplier call;
-            private long result;
-            private @Nullable Throwable thrown;
-
-            Outcome(LongSupplier call) {
-                this.call = call;
-            }
-
-            @Override
-            public void run() {
-                try {
-                    result = call.getAsLong();
-                } catch (Throwable e) {
-                    thrown = e;
-                }
-            }
-
-            long get() {
-                if (thrown != null) {
-                    Outcome.<RuntimeException>rethrow(thrown);
-                }
-                return result;
-            }
-
-            @SuppressWarnings("unchecked")
-            private static <T extends Throwable> void rethrow(Throwable thrown) throws T {
-                throw (T) thrown;
-            }
-        }
     }
 }

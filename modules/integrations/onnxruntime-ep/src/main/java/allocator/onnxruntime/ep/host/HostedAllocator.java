@@ -1,14 +1,10 @@
 package allocator.onnxruntime.ep.host;
 
-import allocator.onnxruntime.block.BlockSizes;
-import allocator.onnxruntime.block.OwedBlocks;
 import allocator.onnxruntime.ep.abi.EpApi;
 import allocator.onnxruntime.ep.abi.FailureSink;
 import allocator.onnxruntime.ep.abi.Hosted;
 import allocator.onnxruntime.support.ThrowingThunk;
-import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
-import allocator.spi.DeviceException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.ShrinkableAllocator;
@@ -20,24 +16,16 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * One reference to an allocator of a provider, as ONNX Runtime sees it.
  *
- * <p>A failed allocation is reported and returns null. A block whose free fails, other than with an exception after
- * which it is not live, is owed: the next shrink and the release try again. The reference goes back to the provider
- * once ONNX Runtime has released it and no block is live.
+ * <p>A failed allocation is reported and returns null. The reference goes back to the provider once ONNX Runtime has
+ * released it and no block is live.
  */
 final class HostedAllocator implements Hosted {
-    /** Of a block that is owed: its free did not reach the allocator. */
-    private static final long NOT_TRIED = BlockSizes.NONE;
-
-    /** Of a block that is owed: the allocator has thrown in its free. */
-    private static final long TRIED = 0;
-
     private final HostedFactory factory;
     private final DeviceMemory memory;
     private final Allocator target;
     private final int level;
     private final boolean isOfSession;
     private final AtomicLong live = new AtomicLong();
-    private final OwedBlocks owed = new OwedBlocks();
     private final long struct;
 
     private volatile boolean isReleased;
@@ -100,8 +88,6 @@ final class HostedAllocator implements Hosted {
                 // A size_t above the largest long.
                 throw InvalidSizeException.negative(byteSize);
             }
-            StackReserve.touchShallow();
-            owed.makeRoom();
             return counted(take(byteSize, isReserve, ortStream), byteSize);
         } catch (Throwable e) {
             final String ignored = failures().report(callback, e);
@@ -135,43 +121,17 @@ final class HostedAllocator implements Hosted {
 
     /** Frees a block that ONNX Runtime has no more use of. A failure is reported. */
     void free(long address) {
-        if (address != 0 && address != ThrowingThunk.EMPTY) {
-            free(address, NOT_TRIED);
+        if (address == 0 || address == ThrowingThunk.EMPTY) {
+            return;
         }
-    }
-
-    /**
-     * Frees a block. If the allocator does not take it back, or the stack ends before, it is owed.
-     *
-     * @param before whether the allocator has thrown in a free of it before
-     */
-    private void free(long address, long before) {
-        boolean isDead = false;
         boolean isForeign = false;
-        long tried = before;
-        Throwable failure = null;
         try {
-            StackReserve.touchShallow();
-            owed.makeRoom();
-            tried = TRIED;
             target.free(address);
-            isDead = true;
-        } catch (InvalidFreeException e) {
-            failure = e;
-            // The free before had its effect, and threw all the same.
-            isDead = before == TRIED;
-            isForeign = !isDead;
         } catch (Throwable e) {
-            failure = e;
-            isDead = e instanceof DeviceException;
+            isForeign = e instanceof InvalidFreeException;
+            final String ignored = failures().report("OrtAllocator::Free", e);
         }
-        if (!isDead && !isForeign) {
-            owed.add(address, tried);
-        }
-        if (failure != null) {
-            final String ignored = failures().report("OrtAllocator::Free", failure);
-        }
-        if (isDead) {
+        if (!isForeign) {
             ended();
         }
     }
@@ -184,21 +144,8 @@ final class HostedAllocator implements Hosted {
         }
     }
 
-    private void freeOwed() {
-        StackReserve.touch();
-        final long[] block = new long[2];
-        for (int left = owed.count(); left > 0 && owed.poll(block); left--) {
-            free(block[0], block[1]);
-        }
-    }
-
-    /** Frees what is owed, and returns the reference if that was in the way. A failure is reported. */
+    /** Returns the reference if no block is in the way any more. A failure is reported. */
     void retry() {
-        try {
-            freeOwed();
-        } catch (Throwable e) {
-            final String ignored = failures().report("OrtAllocator::Free", e);
-        }
         if (isReleased) {
             retryReturn();
         }
@@ -214,7 +161,6 @@ final class HostedAllocator implements Hosted {
 
     /** Returns unused memory to the device. */
     void shrink() {
-        freeOwed();
         if (target instanceof ShrinkableAllocator shrinkable) {
             shrinkable.shrink();
         }
@@ -223,11 +169,7 @@ final class HostedAllocator implements Hosted {
     /** ONNX Runtime needs it no more. The reference goes back to the provider as soon as no block is live. */
     void release() {
         isReleased = true;
-        try {
-            freeOwed();
-        } finally {
-            returnIfUnused();
-        }
+        returnIfUnused();
     }
 
     private void returnIfUnused() {

@@ -60,7 +60,7 @@ public final class HostedFactory implements Hosted {
     private final Map<MemoryInfo, Target> prepared = new ConcurrentHashMap<>();
 
     /** What the provider did not take back. */
-    private final Rest rest;
+    private final FailedReleases rest;
 
     /** The allocators that ONNX Runtime has, of sessions and of the environment. */
     private final Set<HostedAllocator> allocators = ConcurrentHashMap.newKeySet();
@@ -96,7 +96,7 @@ public final class HostedFactory implements Hosted {
             Uses uses) {
         this.library = library;
         this.provider = provider;
-        rest = new Rest(provider);
+        rest = new FailedReleases(provider);
         this.options = options;
         this.runsNodes = runsNodes;
         this.failures = failures;
@@ -174,7 +174,7 @@ public final class HostedFactory implements Hosted {
         return library;
     }
 
-    Rest rest() {
+    FailedReleases rest() {
         return rest;
     }
 

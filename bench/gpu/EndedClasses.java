@@ -1,0 +1,81 @@
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.engine.TestExecutionResult.Status;
+import org.junit.platform.engine.support.descriptor.ClassSource;
+import org.junit.platform.launcher.TestExecutionListener;
+import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.TestPlan;
+
+/** Prints a line for each test class as it ends, and the failures in it, for the output of {@code run-tests}. */
+public final class EndedClasses implements TestExecutionListener {
+    private final Map<String, Counts> running = new ConcurrentHashMap<>();
+    private TestPlan plan;
+
+    private static final class Counts {
+        final long start = System.nanoTime();
+        int tests;
+        int failed;
+        int skipped;
+    }
+
+    @Override
+    public void testPlanExecutionStarted(TestPlan started) {
+        plan = started;
+    }
+
+    @Override
+    public void executionStarted(TestIdentifier test) {
+        if (isClass(test)) {
+            running.put(test.getUniqueId(), new Counts());
+        }
+    }
+
+    @Override
+    public void executionSkipped(TestIdentifier test, String reason) {
+        final Counts counts = countsOf(test);
+        if (counts != null) {
+            counts.skipped++;
+        }
+    }
+
+    @Override
+    public void executionFinished(TestIdentifier test, TestExecutionResult result) {
+        final Counts counts = countsOf(test);
+        if (counts == null) {
+            return;
+        }
+        if (test.isTest()) {
+            counts.tests++;
+            counts.skipped += result.getStatus() == Status.ABORTED ? 1 : 0;
+        }
+        if (result.getStatus() == Status.FAILED) {
+            counts.failed++;
+            System.out.println("FAILED " + test.getLegacyReportingName() + ": "
+                    + result.getThrowable().map(Throwable::toString).orElse(""));
+        }
+        if (isClass(test)) {
+            System.out.printf(
+                    "%6.1f s  %s: %d tests, %d failed, %d skipped%n",
+                    (System.nanoTime() - counts.start) / 1e9,
+                    test.getLegacyReportingName(),
+                    counts.tests,
+                    counts.failed,
+                    counts.skipped);
+        }
+    }
+
+    /** Returns whether it is a class that no other class encloses. */
+    private boolean isClass(TestIdentifier test) {
+        return test.getSource().filter(ClassSource.class::isInstance).isPresent()
+                && plan.getParent(test).flatMap(TestIdentifier::getSource).isEmpty();
+    }
+
+    private Counts countsOf(TestIdentifier test) {
+        TestIdentifier at = test;
+        while (at != null && !isClass(at)) {
+            at = plan.getParent(at).orElse(null);
+        }
+        return at == null ? null : running.get(at.getUniqueId());
+    }
+}
