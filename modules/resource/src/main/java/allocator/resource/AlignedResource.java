@@ -1,15 +1,14 @@
 package allocator.resource;
 
-import allocator.provider.support.StackReserve;
-import allocator.resource.base.AddressTable;
+import allocator.resource.base.LiveTable;
 import allocator.spi.AllocatorStats;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.SyncStream;
-import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,33 +19,27 @@ import org.jspecify.annotations.Nullable;
  * <p>The alignment of a block that was aligned here is checked when it is deallocated, since the padding depends on it.
  */
 public final class AlignedResource extends ResourceDecorator {
-    /** How often {@link #stats} reads the counters below, while the padding changes meanwhile. */
-    private static final int MOST_READINGS = 8;
+    /** The largest alignment added here, in bytes: an offset below it and its exponent fit into one number. */
+    private static final long MAX_BYTE_ALIGNMENT = 1L << 56;
 
     private final long byteAlignment;
 
-    /** The aligned addresses returned, each with the address that the upstream returned and the alignment attached. */
-    private final AddressTable<Long> upstreamAddresses = new AddressTable<>();
+    /** The aligned addresses returned, each with the bytes that lie before it and the exponent of its alignment. */
+    private final LiveTable<Void> aligned = new LiveTable<>(false);
 
-    /**
-     * Bytes by which requests were enlarged, from before the upstream allocates until it has the memory back. Guarded
-     * by the lock of the table.
-     */
-    private long padding;
-
-    /** Changes of {@link #padding} so far, guarded likewise. */
-    private long paddingChanges;
+    /** Bytes by which requests were enlarged, from before the upstream allocates until it has the memory back. */
+    private final AtomicLong padding = new AtomicLong();
 
     /**
      * Decorates a resource.
      *
      * @param upstream the resource
      * @param byteAlignment the least alignment in bytes, a power of two
-     * @throws InvalidAlignmentException if {@code byteAlignment} is not a power of two
+     * @throws InvalidAlignmentException if {@code byteAlignment} is not a power of two, or above 2<sup>56</sup>
      */
     public AlignedResource(MemoryResource upstream, long byteAlignment) {
         super(upstream);
-        Requests.requirePowerOfTwo(byteAlignment);
+        requireAlignment(byteAlignment);
         this.byteAlignment = byteAlignment;
     }
 
@@ -66,9 +59,10 @@ public final class AlignedResource extends ResourceDecorator {
         if (alignment <= upstreamAlignment) {
             return allocateUpstream(byteSize, upstreamAlignment, stream, isReserve);
         }
+        requireAlignment(alignment);
         final long padded = padded(byteSize, alignment, upstreamAlignment);
-        final Long attached = alignment;
-        prepare(padded - byteSize);
+        aligned.expect();
+        padding.getAndAdd(padded - byteSize);
         long address = 0;
         try {
             address = allocateUpstream(padded, upstreamAlignment, stream, isReserve);
@@ -76,12 +70,18 @@ public final class AlignedResource extends ResourceDecorator {
             throw withoutPadding(e, byteSize);
         } finally {
             if (address == 0) {
-                abandon(padded - byteSize);
+                aligned.expectNoMore();
+                padding.getAndAdd(byteSize - padded);
             }
         }
-        final long aligned = (address + alignment - 1) & -alignment;
-        upstreamAddresses.enter(aligned, address, attached);
-        return aligned;
+        final long start = (address + alignment - 1) & -alignment;
+        aligned.add(start, (start - address) << 6 | Long.numberOfTrailingZeros(alignment), null);
+        return start;
+    }
+
+    private void requireAlignment(long alignment) {
+        Requests.requirePowerOfTwo(alignment);
+        Requests.requireAtMost(alignment, MAX_BYTE_ALIGNMENT, this);
     }
 
     /** Says what was requested here. */
@@ -103,73 +103,35 @@ public final class AlignedResource extends ResourceDecorator {
                 e);
     }
 
-    private void prepare(long bytesAdded) {
-        StackReserve.touchBriefly();
-        upstreamAddresses.lock.lock();
-        try {
-            upstreamAddresses.expect();
-            padding += bytesAdded;
-            paddingChanges++;
-            upstreamAddresses.lock.unlock();
-        } catch (Throwable e) {
-            upstreamAddresses.lock.held = 0;
-            throw e;
-        }
-    }
-
-    private void abandon(long bytesAdded) {
-        upstreamAddresses.lock.lock();
-        try {
-            upstreamAddresses.expectNoMore();
-            padding -= bytesAdded;
-            paddingChanges++;
-            upstreamAddresses.lock.unlock();
-        } catch (Throwable e) {
-            upstreamAddresses.lock.held = 0;
-            throw e;
-        }
-    }
-
     @Override
     protected void doDeallocate(long address, long byteSize, long requestedAlignment, @Nullable SyncStream stream) {
         final long alignment = Math.max(byteAlignment, requestedAlignment);
         final long upstreamAlignment = memory().byteAlignment();
-        final Long attached = alignment;
-        final long padded = alignment <= upstreamAlignment ? byteSize : padded(byteSize, alignment, upstreamAlignment);
-        final long original = forget(address, alignment);
-        if (alignment <= upstreamAlignment) {
-            deallocateUpstream(address, byteSize, upstreamAlignment, stream);
-            return;
-        }
-        if (original == 0) {
-            throw new ForeignAddressException(address, "not a live block of " + this);
-        }
-        boolean isLive = true;
+        final long entry = aligned.take(address, -1);
+        boolean isFreed = false;
         try {
-            deallocateUpstream(original, padded, upstreamAlignment, stream);
-            isLive = false;
-        } catch (TakenBackException e) {
-            isLive = false;
-            throw e;
+            if (entry != -1) {
+                requireAllocated(alignment, 1L << (entry & 63), address);
+                final long padded = padded(byteSize, alignment, upstreamAlignment);
+                deallocateUpstream(address - (entry >>> 6), padded, upstreamAlignment, stream);
+                padding.getAndAdd(byteSize - padded);
+            } else if (alignment <= upstreamAlignment) {
+                deallocateUpstream(address, byteSize, upstreamAlignment, stream);
+            } else {
+                throw new ForeignAddressException(address, "not a live block of " + this);
+            }
+            isFreed = true;
         } finally {
-            settle(address, original, attached, padded - byteSize, isLive);
+            if (entry != -1) {
+                aligned.settle(address, entry, null, isFreed);
+            }
         }
     }
 
-    /** Ends the deallocation of a block that is in no table. */
-    private void settle(long address, long original, Long attached, long bytesAdded, boolean isLive) {
-        upstreamAddresses.lock.lock();
-        try {
-            if (isLive) {
-                upstreamAddresses.add(address, original, attached);
-            } else {
-                padding -= bytesAdded;
-                paddingChanges++;
-            }
-            upstreamAddresses.lock.unlock();
-        } catch (Throwable e) {
-            upstreamAddresses.lock.held = 0;
-            throw e;
+    private static void requireAllocated(long alignment, long recorded, long address) {
+        if (alignment != recorded) {
+            throw new InvalidAlignmentException(
+                    alignment, "is not the " + recorded + " allocated at 0x" + Long.toHexString(address));
         }
     }
 
@@ -180,65 +142,14 @@ public final class AlignedResource extends ResourceDecorator {
         return byteSize + (alignment - upstreamAlignment);
     }
 
-    /** Removes a block and returns the upstream's address, 0 if there is none. Rejects another alignment. */
-    private long forget(long address, long alignment) {
-        StackReserve.touchBriefly();
-        long original = 0;
-        long recordedAlignment = alignment;
-        upstreamAddresses.lock.lock();
-        try {
-            final int slot = upstreamAddresses.find(address);
-            if (slot >= 0) {
-                recordedAlignment = Objects.requireNonNull(upstreamAddresses.attachment(slot));
-                if (recordedAlignment == alignment) {
-                    original = upstreamAddresses.value(slot);
-                    upstreamAddresses.remove(slot);
-                }
-            }
-            upstreamAddresses.lock.unlock();
-        } catch (Throwable e) {
-            upstreamAddresses.lock.held = 0;
-            throw e;
-        }
-        if (recordedAlignment != alignment) {
-            throw new InvalidAlignmentException(
-                    alignment, "is not the " + recordedAlignment + " allocated at 0x" + Long.toHexString(address));
-        }
-        return original;
-    }
-
     /**
      * Returns the counters of the memory below, of which padding is not requested. While other threads allocate and
-     * deallocate, requested bytes may be too small, by the padding of their calls at most but never below zero; at rest
-     * they are exact.
+     * deallocate, requested bytes may be wrong by the padding of their calls; at rest they are exact.
      */
     @Override
     public Optional<AllocatorStats> stats() {
-        Optional<AllocatorStats> below;
-        long changes;
-        long added;
-        int readings = 0;
-        do {
-            changes = paddingChanges();
-            final long before = padding();
-            below = super.stats();
-            added = Math.max(before, padding());
-        } while (below.isPresent() && changes != paddingChanges() && ++readings < MOST_READINGS);
-        return below.isPresent() ? Optional.of(withoutPadding(below.orElseThrow(), added)) : below;
-    }
-
-    private long padding() {
-        upstreamAddresses.lock.lock();
-        final long bytes = padding;
-        upstreamAddresses.lock.unlock();
-        return bytes;
-    }
-
-    private long paddingChanges() {
-        upstreamAddresses.lock.lock();
-        final long changes = paddingChanges;
-        upstreamAddresses.lock.unlock();
-        return changes;
+        final long before = padding.get();
+        return super.stats().map(below -> withoutPadding(below, Math.max(before, padding.get())));
     }
 
     private static AllocatorStats withoutPadding(AllocatorStats all, long added) {

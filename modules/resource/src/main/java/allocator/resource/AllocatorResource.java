@@ -1,12 +1,9 @@
 package allocator.resource;
 
-import allocator.provider.support.StackReserve;
-import allocator.resource.base.AddressTable;
+import allocator.resource.base.LiveTable;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
-import allocator.spi.DeviceException;
-import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
@@ -32,22 +29,16 @@ import org.jspecify.annotations.Nullable;
  * not: the allocator knows it, but has no call for it, and a table of it here would cost about as much as the allocator
  * itself.
  *
- * <p>If the allocator's device fails in a free, the allocator has the block and tries again itself: a
- * {@link TakenBackException}. After any other failure the block is still live (A-07).
+ * <p>Memory that the allocator's device does not take back stays with the allocator (A-07).
  */
 public final class AllocatorResource implements StreamOrderedMemoryResource {
-    /** Thrown where there is no heap or no stack for another. */
-    @SuppressWarnings("StaticAssignmentOfThrowable")
-    private static final TakenBackException NO_ROOM =
-            new TakenBackException(new DeviceException("the device failed to take memory back", null));
-
     private final Allocator allocator;
     private final MemoryKind kind;
     private final @Nullable StreamAwareAllocator streamAware;
     private final @Nullable ShrinkableAllocator shrinkable;
 
     /** The blocks that were allocated on a stream, with their streams. */
-    private final AddressTable<SyncStream> onStreams = new AddressTable<>();
+    private final LiveTable<SyncStream> onStreams = new LiveTable<>(true);
 
     private final boolean canReserve;
 
@@ -108,17 +99,17 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
             return allocate(byteSize, byteAlignment);
         }
         requireAlignment(byteSize, byteAlignment);
-        onStreams.prepare();
+        onStreams.expect();
         long address = 0;
         try {
             address = streamAware.allocOnStream(byteSize, stream);
         } finally {
             if (address == 0) {
-                onStreams.abandon();
+                onStreams.expectNoMore();
             }
         }
         if (address != 0) {
-            onStreams.enter(address, byteSize, stream);
+            onStreams.add(address, byteSize, stream);
         }
         return address;
     }
@@ -144,25 +135,17 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
 
     private void free(long address, long byteSize, @Nullable SyncStream stream) {
         Requests.requireSize(byteSize);
-        final SyncStream owner = streamAware == null ? null : forget(address, byteSize);
-        boolean isLive = true;
-        boolean isOrdered = false;
+        final SyncStream owner = streamAware == null ? null : onStreams.takeAttached(address, byteSize);
+        boolean isFreed = false;
         try {
             if (stream != null) {
                 order(stream, owner);
             }
-            isOrdered = true;
             allocator.free(address);
-            isLive = false;
-        } catch (DeviceException e) {
-            if (!isOrdered) {
-                throw e;
-            }
-            isLive = false;
-            throw takenBack(e);
+            isFreed = true;
         } finally {
-            if (isLive && owner != null) {
-                onStreams.restore(address, byteSize, owner);
+            if (owner != null) {
+                onStreams.settle(address, byteSize, owner, isFreed);
             }
         }
     }
@@ -181,7 +164,7 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
         }
     }
 
-    /** Makes the owner wait for a stream; returns false if it has ended meanwhile. */
+    /** Makes the owner wait for a stream; returns false if it has ended since. */
     private static boolean hasQueuedWait(SyncStream stream, SyncStream owner) {
         try (SyncNotification point = stream.createNotification()) {
             point.activate();
@@ -193,41 +176,6 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
             }
             return false;
         }
-    }
-
-    private static TakenBackException takenBack(DeviceException failure) {
-        try {
-            return new TakenBackException(failure);
-        } catch (VirtualMachineError e) {
-            return NO_ROOM;
-        }
-    }
-
-    /** Removes a block that was allocated on a stream; {@code null} if it was not. Rejects another size. */
-    private @Nullable SyncStream forget(long address, long byteSize) {
-        StackReserve.touchBriefly();
-        SyncStream stream = null;
-        long recordedSize = byteSize;
-        onStreams.lock.lock();
-        try {
-            final int slot = onStreams.find(address);
-            if (slot >= 0) {
-                recordedSize = onStreams.value(slot);
-                if (recordedSize == byteSize) {
-                    stream = onStreams.attachment(slot);
-                    onStreams.remove(slot);
-                }
-            }
-            onStreams.lock.unlock();
-        } catch (Throwable e) {
-            onStreams.lock.held = 0;
-            throw e;
-        }
-        if (recordedSize != byteSize) {
-            throw new InvalidSizeException(
-                    byteSize, "is not the " + recordedSize + " allocated at 0x" + Long.toHexString(address));
-        }
-        return stream;
     }
 
     /** Returns the counters of the allocator; empty if it has none. */

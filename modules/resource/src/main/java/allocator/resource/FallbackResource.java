@@ -1,10 +1,8 @@
 package allocator.resource;
 
-import allocator.provider.support.StackReserve;
-import allocator.resource.base.AddressTable;
-import allocator.resource.base.BlockCounts;
+import allocator.provider.support.BlockCounters;
+import allocator.resource.base.LiveTable;
 import allocator.spi.AllocatorStats;
-import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
@@ -21,10 +19,10 @@ public final class FallbackResource extends ResourceDecorator {
     private final StreamOrderedMemoryResource second;
 
     /** The live blocks of the second resource. */
-    private final AddressTable<Void> fromSecond = new AddressTable<>();
+    private final LiveTable<Void> fromSecond = new LiveTable<>(false);
 
-    /** Counts them, with the lock of their table. */
-    private final BlockCounts counts = new BlockCounts();
+    /** Counts them, until the second resource has their memory back. Guarded by itself. */
+    private final BlockCounters counters = new BlockCounters();
 
     /**
      * Combines two resources.
@@ -76,7 +74,7 @@ public final class FallbackResource extends ResourceDecorator {
             @Nullable SyncStream stream,
             boolean isReserve,
             OutOfMemoryException failureOfFirst) {
-        fromSecond.prepare();
+        fromSecond.expect();
         long address = 0;
         try {
             address = allocateSecond(byteSize, byteAlignment, stream, isReserve);
@@ -87,10 +85,11 @@ public final class FallbackResource extends ResourceDecorator {
             throw failureOfFirst;
         } finally {
             if (address == 0) {
-                fromSecond.abandon();
+                fromSecond.expectNoMore();
             }
         }
-        enter(address, byteSize, isReserve);
+        fromSecond.add(address, byteSize, null);
+        count(byteSize, isReserve);
         return address;
     }
 
@@ -101,52 +100,30 @@ public final class FallbackResource extends ResourceDecorator {
         return isReserve ? second.reserve(byteSize, byteAlignment) : second.allocate(byteSize, byteAlignment);
     }
 
-    private void enter(long address, long byteSize, boolean isReserve) {
-        fromSecond.lock.lock();
-        try {
-            fromSecond.expectNoMore();
-            fromSecond.add(address, byteSize, null);
-            counts.allocated(byteSize, isReserve);
-            fromSecond.lock.unlock();
-        } catch (Throwable e) {
-            fromSecond.lock.held = 0;
-            throw e;
+    private void count(long byteSize, boolean isReserve) {
+        synchronized (counters) {
+            counters.allocated(byteSize, byteSize);
+            if (isReserve) {
+                counters.reserved();
+            }
         }
     }
 
     @Override
     protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        final long recordedSize = forget(address, byteSize);
-        if (recordedSize < 0) {
+        if (!fromSecond.takeSized(address, byteSize)) {
             deallocateUpstream(address, byteSize, byteAlignment, stream);
             return;
         }
-        boolean isLive = true;
+        boolean isFreed = false;
         try {
             deallocateSecond(address, byteSize, byteAlignment, stream);
-            isLive = false;
-        } catch (TakenBackException e) {
-            isLive = false;
-            throw e;
+            isFreed = true;
         } finally {
-            settle(address, recordedSize, isLive);
+            fromSecond.settle(address, byteSize, null, isFreed);
         }
-    }
-
-    /** Ends the deallocation of a block that is in no table. */
-    private void settle(long address, long byteSize, boolean isLive) {
-        fromSecond.lock.lock();
-        try {
-            if (isLive) {
-                fromSecond.add(address, byteSize, null);
-                counts.restored(byteSize);
-            } else {
-                counts.returned(byteSize);
-            }
-            fromSecond.lock.unlock();
-        } catch (Throwable e) {
-            fromSecond.lock.held = 0;
-            throw e;
+        synchronized (counters) {
+            counters.freed(byteSize, byteSize);
         }
     }
 
@@ -156,32 +133,6 @@ public final class FallbackResource extends ResourceDecorator {
         } else {
             second.deallocate(address, byteSize, byteAlignment, stream);
         }
-    }
-
-    /** Removes a block of the second resource; returns its size, -1 if there is none. Rejects another size. */
-    private long forget(long address, long byteSize) {
-        StackReserve.touchBriefly();
-        long recordedSize = -1;
-        fromSecond.lock.lock();
-        try {
-            final int slot = fromSecond.find(address);
-            if (slot >= 0) {
-                recordedSize = fromSecond.value(slot);
-                if (recordedSize == byteSize) {
-                    fromSecond.remove(slot);
-                    counts.leaving(byteSize);
-                }
-            }
-            fromSecond.lock.unlock();
-        } catch (Throwable e) {
-            fromSecond.lock.held = 0;
-            throw e;
-        }
-        if (recordedSize >= 0 && recordedSize != byteSize) {
-            throw new InvalidSizeException(
-                    byteSize, "is not the " + recordedSize + " allocated at 0x" + Long.toHexString(address));
-        }
-        return recordedSize;
     }
 
     /**
@@ -194,16 +145,12 @@ public final class FallbackResource extends ResourceDecorator {
     }
 
     private AllocatorStats statsOfSecond() {
-        final AllocatorStats stats;
-        fromSecond.lock.lock();
-        try {
-            stats = counts.toStats();
-            fromSecond.lock.unlock();
-        } catch (Throwable e) {
-            fromSecond.lock.held = 0;
-            throw e;
+        synchronized (counters) {
+            final AllocatorStats counted = counters.toStats().build();
+            return counters.toStats()
+                    .held(counted.bytesInUse(), counted.peakBytesInUse())
+                    .build();
         }
-        return stats;
     }
 
     /** Returns the sums. Counters of the second's own are left out where the first has one of that name. */

@@ -1,15 +1,14 @@
 package allocator.resource;
 
-import allocator.provider.support.StackReserve;
+import allocator.provider.support.Sizes;
 import allocator.provider.support.platform.CLibrary;
 import allocator.provider.support.platform.Platform;
-import allocator.resource.base.AddressTable;
+import allocator.resource.base.LiveTable;
 import allocator.resource.base.NativeMemory;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceType;
 import allocator.spi.ForeignAddressException;
-import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
@@ -32,8 +31,10 @@ public final class HostResource implements MemoryResource {
     private static final MemoryInfo MEMORY = new MemoryInfo(
             "Host", new MemoryLocation(DeviceType.CPU, 0, 0, MemoryType.DEFAULT), BYTE_ALIGNMENT, AllocatorType.DEVICE);
 
-    private final AddressTable<Void> live = new AddressTable<>();
-    private boolean isClosed;
+    /** The live blocks, each with its size. */
+    private final LiveTable<Void> live = new LiveTable<>(false);
+
+    private volatile boolean isClosed;
 
     /**
      * Creates a resource without allocations.
@@ -66,15 +67,16 @@ public final class HostResource implements MemoryResource {
         if (byteSize == 0) {
             return 0;
         }
+        requireOpen();
         final long alignment = Math.max(byteAlignment, BYTE_ALIGNMENT);
-        final long rounded = Requests.roundUp(byteSize, alignment);
-        prepare();
+        final long rounded = Sizes.roundUp(byteSize, alignment);
+        live.expect();
         long address = 0;
         try {
             address = NativeMemory.allocate(alignment, rounded);
         } finally {
             if (address == 0) {
-                live.abandon();
+                live.expectNoMore();
             }
         }
         if (address == 0) {
@@ -82,48 +84,12 @@ public final class HostResource implements MemoryResource {
                     "The C library cannot allocate " + byteSize + " bytes",
                     Shortage.ofDevice(MEMORY, byteSize, OutOfMemoryException.UNKNOWN));
         }
-        if (!enter(address, byteSize)) {
-            giveBack(address, byteSize);
-            throw closedException();
+        live.add(address, byteSize, null);
+        if (isClosed) {
+            freeIfLive(address);
+            requireOpen();
         }
         return address;
-    }
-
-    private void prepare() {
-        StackReserve.touchBriefly();
-        boolean isOpen;
-        live.lock.lock();
-        try {
-            isOpen = !isClosed;
-            if (isOpen) {
-                live.expect();
-            }
-            live.lock.unlock();
-        } catch (Throwable e) {
-            live.lock.held = 0;
-            throw e;
-        }
-        if (!isOpen) {
-            throw closedException();
-        }
-    }
-
-    /** Records a block; returns whether this resource is open still. */
-    private boolean enter(long address, long byteSize) {
-        boolean isOpen;
-        live.lock.lock();
-        try {
-            live.expectNoMore();
-            isOpen = !isClosed;
-            if (isOpen) {
-                live.add(address, byteSize, null);
-            }
-            live.lock.unlock();
-        } catch (Throwable e) {
-            live.lock.held = 0;
-            throw e;
-        }
-        return isOpen;
     }
 
     @Override
@@ -131,94 +97,45 @@ public final class HostResource implements MemoryResource {
         if (address == 0) {
             return;
         }
-        remove(address, byteSize);
+        requireOpen();
+        if (!live.takeSized(address, byteSize)) {
+            throw new ForeignAddressException(address, "not a live block of " + this);
+        }
         giveBack(address, byteSize);
     }
 
-    /** Frees a block that is in no table; if that fails, it is in the table again. */
+    /** Frees a block that is out of the table; it comes back if the end of the Java heap or stack prevents the call. */
     private void giveBack(long address, long byteSize) {
         boolean isFreed = false;
         try {
             NativeMemory.free(address);
             isFreed = true;
         } finally {
-            if (!isFreed) {
-                live.restore(address, byteSize, null);
-            }
+            live.settle(address, byteSize, null, isFreed);
         }
     }
 
-    private void remove(long address, long byteSize) {
-        StackReserve.touchBriefly();
-        boolean isOpen;
-        long liveSize = -1;
-        live.lock.lock();
-        try {
-            isOpen = !isClosed;
-            final int slot = live.find(address);
-            if (slot >= 0) {
-                liveSize = live.value(slot);
-                if (isOpen && liveSize == byteSize) {
-                    live.remove(slot);
-                }
-            }
-            live.lock.unlock();
-        } catch (Throwable e) {
-            live.lock.held = 0;
-            throw e;
+    private void requireOpen() {
+        if (isClosed) {
+            throw new AllocatorClosedException(this + " is closed");
         }
-        if (!isOpen) {
-            throw closedException();
-        }
-        if (liveSize < 0) {
-            throw new ForeignAddressException(address, "not a live block of " + this);
-        }
-        if (liveSize != byteSize) {
-            throw new InvalidSizeException(
-                    byteSize, "is not the " + liveSize + " allocated at 0x" + Long.toHexString(address));
-        }
-    }
-
-    private AllocatorClosedException closedException() {
-        return new AllocatorClosedException(this + " is closed");
     }
 
     /** Frees what is still live. Another call frees what is left, if the first one has failed. */
     @Override
     public void close() {
-        StackReserve.touch();
-        final long[] left;
-        live.lock.lock();
-        try {
-            isClosed = true;
-            left = live.addresses();
-            live.lock.unlock();
-        } catch (Throwable e) {
-            live.lock.held = 0;
-            throw e;
-        }
-        for (long address : left) {
-            if (forget(address)) {
-                NativeMemory.free(address);
-            }
+        isClosed = true;
+        for (final long address : live.addresses()) {
+            freeIfLive(address);
         }
     }
 
-    private boolean forget(long address) {
-        boolean isLeft;
-        live.lock.lock();
-        try {
-            final int slot = live.find(address);
-            isLeft = slot >= 0;
-            if (isLeft) {
-                live.remove(slot);
-            }
-            live.lock.unlock();
-        } catch (Throwable e) {
-            live.lock.held = 0;
-            throw e;
+    /** Frees a block at the close. An allocation that was under way then frees its block itself, or finds it freed. */
+    private void freeIfLive(long address) {
+        final long byteSize = live.take(address, 0);
+        if (byteSize > 0) {
+            giveBack(address, byteSize);
         }
-        return isLeft;
     }
 
     @Override

@@ -93,8 +93,9 @@ public interface MemoryResource extends AutoCloseable {
      * Deallocates memory. All work that uses it must be complete or, if the {@linkplain #context context} is bound to a
      * stream, queued on that stream.
      *
-     * <p>If this method throws anything but a {@link TakenBackException}, the allocation is still live: it counts for
-     * budgets and statistics, and deallocating it again tries again.
+     * <p>The deallocation of a live allocation takes effect, whatever the device says. Memory that the device does not
+     * take back stays with the resource or allocator that talks to the device: it counts as held there, and is offered
+     * again. If this method throws, nothing has changed and the allocation is still live.
      *
      * @param address the address of the allocation; {@code 0} does nothing
      * @param byteSize the requested size in bytes
@@ -105,9 +106,6 @@ public interface MemoryResource extends AutoCloseable {
      *     nothing changes
      * @throws InvalidAlignmentException if {@code byteAlignment} is not the requested alignment and this resource
      *     checks alignments; nothing changes
-     * @throws DeviceException if the driver fails; the allocation is still live
-     * @throws TakenBackException if the driver fails after an allocator has taken the block back; the allocation is no
-     *     longer live
      * @throws AllocatorClosedException if this resource is closed
      */
     void deallocate(long address, long byteSize, long byteAlignment);

@@ -1,12 +1,16 @@
 package allocator.resource;
 
-import allocator.provider.support.RetryableReturns;
+import allocator.provider.support.BlockLedger;
+import allocator.provider.support.UnreturnedMemory;
 import allocator.resource.base.NativeMemory;
+import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
+import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
@@ -14,7 +18,7 @@ import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
-import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Adapts a resource to an allocator that a session can use. Stores the size and stream of every live allocation,
@@ -27,20 +31,19 @@ import java.util.Optional;
  * {@link AllocatorStats#numFailedAllocs} counts the requests that failed here. Otherwise this allocator counts its own
  * blocks, and the memory of a block counts as held until the resource has taken it.
  *
- * <p>A block whose free fails is dead, and its memory <em>unreturned</em>: the next {@link #shrink} or {@link #close}
- * tries to deallocate it again, and so does {@link #returnAgain}. Where the allocator at the bottom counts such memory
- * as in use, {@link #stats} subtracts its requested size; padding that an {@link AlignedResource} added stays in use.
+ * <p>Memory whose deallocation the resource rejects, since its stream is closed and not known to have ended, is
+ * <em>unreturned</em>: the next {@link #shrink} or {@link #close} deallocates it again. Where the allocator at the
+ * bottom counts such memory as in use, {@link #stats} subtracts its requested size; padding that an
+ * {@link AlignedResource} added stays in use.
  */
-public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAllocator, RetryableReturns, AutoCloseable {
-    /** How often {@link #stats} reads the counters below, while blocks become unreturned or are returned meanwhile. */
-    private static final int MOST_READINGS = 8;
-
+public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAllocator, UnreturnedMemory, AutoCloseable {
     private final StreamOrderedMemoryResource resource;
-    private final LiveBlocks blocks;
+    private final BlockLedger<SyncStream> ledger;
+    private volatile boolean isClosed;
 
     private ResourceAllocator(StreamOrderedMemoryResource resource) {
         this.resource = resource;
-        blocks = new LiveBlocks(resource);
+        ledger = new BlockLedger<>(resource.memory(), this::giveBack);
     }
 
     /**
@@ -66,30 +69,86 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
 
     @Override
     public long alloc(long byteSize) {
-        return blocks.allocate(byteSize, null, false);
+        return allocate(byteSize, null, false);
     }
 
     @Override
     public long allocOnStream(long byteSize, SyncStream stream) {
-        return blocks.allocate(byteSize, stream, false);
+        return allocate(byteSize, stream, false);
     }
 
     @Override
     public long reserve(long byteSize) {
-        return blocks.allocate(byteSize, null, true);
+        return allocate(byteSize, null, true);
+    }
+
+    private long allocate(long byteSize, @Nullable SyncStream stream, boolean isReserve) {
+        requireOpen();
+        long address;
+        try {
+            address = take(byteSize, stream, isReserve);
+        } catch (OutOfMemoryException e) {
+            if (ledger.returnAgain() == 0) {
+                ledger.failed();
+                throw e;
+            }
+            address = takeAgain(byteSize, stream, isReserve);
+        }
+        if (isClosed && address != 0) {
+            ledger.free(address);
+            requireOpen();
+        }
+        return address;
+    }
+
+    private long takeAgain(long byteSize, @Nullable SyncStream stream, boolean isReserve) {
+        try {
+            return take(byteSize, stream, isReserve);
+        } catch (OutOfMemoryException e) {
+            ledger.failed();
+            throw e;
+        }
+    }
+
+    private long take(long byteSize, @Nullable SyncStream stream, boolean isReserve) {
+        final long byteAlignment = resource.memory().byteAlignment();
+        ledger.begin();
+        long address = 0;
+        try {
+            if (stream != null) {
+                address = resource.allocate(byteSize, byteAlignment, stream);
+            } else if (isReserve) {
+                address = resource.reserve(byteSize, byteAlignment);
+            } else {
+                address = resource.allocate(byteSize, byteAlignment);
+            }
+        } finally {
+            ledger.end(address, byteSize, stream, isReserve);
+        }
+        return address;
     }
 
     @Override
     public void free(long address) {
+        requireOpen();
         if (address != 0) {
-            blocks.free(address);
+            ledger.free(address);
         }
     }
 
+    private boolean giveBack(long address, long byteSize, @Nullable SyncStream stream) {
+        EndedStreams.deallocate(resource, address, byteSize, resource.memory().byteAlignment(), stream);
+        return true;
+    }
+
     @Override
-    public boolean returnAgain(long address) {
-        blocks.requireOpen();
-        return blocks.returnAgain(address);
+    public long unreturnedBytes() {
+        return ledger.unreturnedBytes();
+    }
+
+    @Override
+    public long returnAgain() {
+        return ledger.returnAgain();
     }
 
     /** Returns whether this holds for the resource or any resource below it. */
@@ -115,19 +174,11 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
 
     @Override
     public AllocatorStats stats() {
-        blocks.requireOpen();
-        Optional<AllocatorStats> below;
-        long changes;
-        long unreturned;
-        int readings = 0;
-        do {
-            changes = blocks.unreturnedChanges();
-            final long before = blocks.unreturnedBytes();
-            below = resource.stats();
-            unreturned = Math.min(before, blocks.unreturnedBytes());
-        } while (below.isPresent() && changes != blocks.unreturnedChanges() && ++readings < MOST_READINGS);
-        final AllocatorStats own = blocks.stats();
-        return below.isPresent() ? withoutUnreturned(below.orElseThrow(), unreturned, own.numFailedAllocs()) : own;
+        requireOpen();
+        final AllocatorStats own = ledger.stats();
+        return resource.stats()
+                .map(below -> withoutUnreturned(below, ledger.unreturnedBytes(), own.numFailedAllocs()))
+                .orElse(own);
     }
 
     /** Subtracts blocks that are in use below, but dead here. */
@@ -147,53 +198,50 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
     /**
      * Deallocates again what is unreturned, then shrinks the resource.
      *
-     * @throws allocator.spi.DeviceException if either fails; the rest is done
+     * @throws allocator.spi.DeviceException if the device of the resource fails
      */
     @Override
     public ShrinkReport shrink() {
-        blocks.requireOpen();
-        long returned = 0;
-        ShrinkReport report;
-        try {
-            returned = returnAgain();
-        } finally {
-            report = resource.shrink();
-        }
+        requireOpen();
+        final long before = bytesHeld();
+        final long returned = ledger.returnAgain();
+        final long released = Math.clamp(before - bytesHeld(), 0, returned);
+        final ShrinkReport report = resource.shrink();
+        final boolean isCounted = resource.stats().isPresent();
         return new ShrinkReport(
-                report.bytesReleased() + returned,
+                report.bytesReleased() + released,
                 report.regionsReleased(),
-                resource.stats().isPresent()
-                        ? report.bytesHeld()
-                        : blocks.stats().bytesHeld(),
+                isCounted ? report.bytesHeld() : bytesHeld(),
                 report.regionsInUse(),
                 report.regionsKept(),
-                resource.stats().isPresent() ? report.held() : List.of());
+                isCounted ? report.held() : List.of());
     }
 
-    /** Deallocates again what is unreturned, and returns the bytes that went past the resource to the device. */
-    private long returnAgain() {
-        final Optional<AllocatorStats> before = resource.stats();
-        final long returned = Math.max(0, blocks.returnAgain());
-        final Optional<AllocatorStats> after = resource.stats();
-        if (before.isEmpty() || after.isEmpty()) {
-            return returned;
-        }
-        return Math.clamp(before.orElseThrow().bytesHeld() - after.orElseThrow().bytesHeld(), 0, returned);
+    private long bytesHeld() {
+        return resource.stats().orElseGet(ledger::stats).bytesHeld();
     }
 
     /**
      * Ends this allocator: every later call but this one throws. Live allocations stay live in the resource. What is
      * unreturned is deallocated again; another call tries what is left.
      *
-     * @throws allocator.spi.DeviceException if something is left; the allocator is closed
+     * @throws DeviceException if something is left; it names the bytes, and the allocator is closed
      */
     @Override
     public void close() {
-        blocks.close();
+        isClosed = true;
+        ledger.returnAgain();
+        final long left = ledger.unreturnedBytes();
+        if (left > 0) {
+            throw new DeviceException(
+                    resource + " has not taken back " + left + " bytes; another close deallocates them again", null);
+        }
     }
 
     final void requireOpen() {
-        blocks.requireOpen();
+        if (isClosed) {
+            throw new AllocatorClosedException("allocator over " + resource + " is closed");
+        }
     }
 
     @Override

@@ -1,7 +1,6 @@
 package allocator.resource;
 
 import allocator.provider.support.Failures;
-import allocator.provider.support.StackReserve;
 import allocator.resource.base.NativeMemory;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -20,7 +19,7 @@ public final class ResourceArena implements Arena {
     private final MemoryResource resource;
     private final Arena lifetime;
 
-    /** The blocks that may not be deallocated yet. Guarded by this object, and so are their addresses. */
+    /** The blocks that are not deallocated yet. Guarded by this object. */
     private @Nullable Block blocks;
 
     /** A block, made before its memory is allocated. */
@@ -88,67 +87,46 @@ public final class ResourceArena implements Arena {
             throw new IllegalArgumentException("cannot allocate " + byteSize + " bytes with alignment " + byteAlignment
                     + ": the size is at least 0, and the alignment a power of two");
         }
-        StackReserve.touch();
         final Block block = new Block(byteSize, byteAlignment);
-        final long address = resource.allocate(byteSize, byteAlignment);
-        if (address == 0) {
+        block.address = resource.allocate(byteSize, byteAlignment);
+        if (block.address == 0) {
             return NativeMemory.segment(0, 0, lifetime, null);
         }
-        add(block, address);
-        boolean isOwned = false;
+        add(block);
+        MemorySegment segment = null;
         try {
-            final MemorySegment segment = NativeMemory.segment(address, byteSize, lifetime, null);
-            isOwned = true;
-            return segment.fill((byte) 0);
+            segment = NativeMemory.segment(block.address, byteSize, lifetime, null);
         } finally {
-            if (!isOwned) {
-                giveUp(block);
+            if (segment == null && remove(block)) {
+                deallocate(block);
             }
         }
+        return segment.fill((byte) 0);
     }
 
-    private synchronized void add(Block block, long address) {
-        block.address = address;
+    private synchronized void add(Block block) {
         block.next = blocks;
         blocks = block;
     }
 
-    private void giveUp(Block block) {
-        try {
-            deallocate(block);
-        } catch (Throwable e) {
-            // The failure of the allocation is the one to report; the close tries again.
+    /** Removes a block from the list; returns false if a close has taken it. */
+    private synchronized boolean remove(Block block) {
+        if (block == blocks) {
+            blocks = block.next;
+            return true;
         }
+        Block previous = blocks;
+        while (previous != null && previous.next != block) {
+            previous = previous.next;
+        }
+        if (previous != null) {
+            previous.next = block.next;
+        }
+        return previous != null;
     }
 
     private void deallocate(Block block) {
-        final long address = take(block);
-        if (address == 0) {
-            return;
-        }
-        boolean isLive = true;
-        try {
-            resource.deallocate(address, block.byteSize, block.byteAlignment);
-            isLive = false;
-        } catch (TakenBackException e) {
-            isLive = false;
-            throw e;
-        } finally {
-            if (isLive) {
-                restore(block, address);
-            }
-        }
-    }
-
-    /** Takes the address of a block, so that only one thread deallocates it; 0 if there is nothing to do. */
-    private synchronized long take(Block block) {
-        final long address = block.address;
-        block.address = 0;
-        return address;
-    }
-
-    private synchronized void restore(Block block, long address) {
-        block.address = address;
+        resource.deallocate(block.address, block.byteSize, block.byteAlignment);
     }
 
     @Override
@@ -157,8 +135,8 @@ public final class ResourceArena implements Arena {
     }
 
     /**
-     * Invalidates the segments and deallocates their memory. All is tried; the first failure is thrown at the end, and
-     * another call deallocates what is left.
+     * Invalidates the segments and deallocates their memory. All is tried; if the resource rejects a deallocation, the
+     * first failure is thrown at the end, and another call deallocates what is left.
      *
      * @throws IllegalStateException if this arena is closed and nothing is left, or a segment is in use
      * @throws WrongThreadException if this arena is confined to another thread
@@ -166,44 +144,31 @@ public final class ResourceArena implements Arena {
      */
     @Override
     public void close() {
-        StackReserve.touch();
-        if (lifetime.scope().isAlive() || takeAll(false) == null) {
+        if (lifetime.scope().isAlive() || isEmpty()) {
             lifetime.close();
         }
-        final Failures failure = new Failures();
-        Block left = null;
-        for (Block block = takeAll(true); block != null; ) {
-            final Block next = block.next;
+        final Failures failures = new Failures();
+        Block next;
+        for (Block block = takeAll(); block != null; block = next) {
+            next = block.next;
             try {
                 deallocate(block);
             } catch (Throwable e) {
-                failure.add(e);
-                block.next = left;
-                left = block;
+                failures.add(e);
+                add(block);
             }
-            block = next;
         }
-        putBack(left);
-        failure.throwIfAny();
+        failures.throwIfAny();
     }
 
-    /** Returns all blocks, and empties the list if they are to be deallocated. */
-    private synchronized @Nullable Block takeAll(boolean isForGood) {
+    private synchronized boolean isEmpty() {
+        return blocks == null;
+    }
+
+    private synchronized @Nullable Block takeAll() {
         final Block all = blocks;
-        if (isForGood) {
-            blocks = null;
-        }
+        blocks = null;
         return all;
-    }
-
-    private synchronized void putBack(@Nullable Block left) {
-        Block rest = left;
-        while (rest != null) {
-            final Block next = rest.next;
-            rest.next = blocks;
-            blocks = rest;
-            rest = next;
-        }
     }
 
     @Override

@@ -15,8 +15,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A subclass that stores an entry for an address must add it <em>after</em> {@link #allocateUpstream} and remove it
  * <em>before</em> {@link #deallocateUpstream}. Otherwise another thread that is given the same address finds the old
  * entry. It makes the room of an entry before {@code allocateUpstream}, so that adding it cannot fail, and adds it
- * again if {@code deallocateUpstream} throws anything but a {@link TakenBackException}: the allocation is then still
- * live.
+ * again if {@code deallocateUpstream} throws: the allocation is then still live.
  *
  * <p>A decorator is always stream-ordered; {@link StreamOrderedMemoryResource#of} adapts an upstream that is not.
  */

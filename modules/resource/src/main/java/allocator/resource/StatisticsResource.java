@@ -1,7 +1,6 @@
 package allocator.resource;
 
-import allocator.provider.support.StackReserve;
-import allocator.resource.base.SpinLock;
+import allocator.provider.support.BriefLock;
 import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
 
@@ -14,9 +13,9 @@ import org.jspecify.annotations.Nullable;
  * included, to the enclosing scope. Scopes belong to the resource, not to a thread.
  */
 public final class StatisticsResource extends ResourceDecorator {
-    private final SpinLock lock = new SpinLock();
+    private final BriefLock lock = new BriefLock();
 
-    /** Guarded by the lock, and changed by stores that no call divides. */
+    /** Guarded by the lock. */
     private Counts counts = new Counts(null);
 
     /** The counters of one scope. */
@@ -33,10 +32,20 @@ public final class StatisticsResource extends ResourceDecorator {
             this.outer = outer;
         }
 
+        /** Counts an allocation. */
+        void add(long byteSize) {
+            bytes += byteSize;
+            totalBytes += byteSize;
+            peakBytes = Math.max(peakBytes, bytes);
+            blocks++;
+            totalBlocks++;
+            peakBlocks = Math.max(peakBlocks, blocks);
+        }
+
         /** Adds the counts of an inner scope; its values and peaks add to the current values here. */
         void add(Counts inner) {
-            peakBytes = bytes + inner.peakBytes > peakBytes ? bytes + inner.peakBytes : peakBytes;
-            peakBlocks = blocks + inner.peakBlocks > peakBlocks ? blocks + inner.peakBlocks : peakBlocks;
+            peakBytes = Math.max(peakBytes, bytes + inner.peakBytes);
+            peakBlocks = Math.max(peakBlocks, blocks + inner.peakBlocks);
             bytes += inner.bytes;
             blocks += inner.blocks;
             totalBytes += inner.totalBytes;
@@ -63,16 +72,12 @@ public final class StatisticsResource extends ResourceDecorator {
      * @return its numbers at this moment
      */
     public ResourceStatistics statistics() {
-        final ResourceStatistics numbers;
         lock.lock();
         try {
-            numbers = counts.toRecord();
+            return counts.toRecord();
+        } finally {
             lock.unlock();
-        } catch (Throwable e) {
-            lock.held = 0;
-            throw e;
         }
-        return numbers;
     }
 
     /** Starts a scope inside the current one. */
@@ -80,10 +85,8 @@ public final class StatisticsResource extends ResourceDecorator {
         lock.lock();
         try {
             counts = new Counts(counts);
+        } finally {
             lock.unlock();
-        } catch (Throwable e) {
-            lock.held = 0;
-            throw e;
         }
     }
 
@@ -94,7 +97,6 @@ public final class StatisticsResource extends ResourceDecorator {
      * @throws IllegalStateException if there is no scope to end
      */
     public ResourceStatistics pop() {
-        final ResourceStatistics ended;
         lock.lock();
         try {
             final Counts inner = counts;
@@ -102,20 +104,17 @@ public final class StatisticsResource extends ResourceDecorator {
             if (outer == null) {
                 throw new IllegalStateException("pop without push");
             }
-            ended = inner.toRecord();
+            final ResourceStatistics ended = inner.toRecord();
             outer.add(inner);
             counts = outer;
+            return ended;
+        } finally {
             lock.unlock();
-        } catch (Throwable e) {
-            lock.held = 0;
-            throw e;
         }
-        return ended;
     }
 
     @Override
     protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        StackReserve.touchBriefly();
         final long address = allocateUpstream(byteSize, byteAlignment, stream);
         add(byteSize);
         return address;
@@ -123,43 +122,30 @@ public final class StatisticsResource extends ResourceDecorator {
 
     @Override
     protected long doReserve(long byteSize, long byteAlignment) {
-        StackReserve.touchBriefly();
         final long address = reserveUpstream(byteSize, byteAlignment);
         add(byteSize);
         return address;
     }
 
-    /** Counts an allocation. */
     private void add(long byteSize) {
         lock.lock();
-        final Counts now = counts;
-        now.bytes += byteSize;
-        now.totalBytes += byteSize;
-        now.peakBytes = now.bytes > now.peakBytes ? now.bytes : now.peakBytes;
-        now.blocks++;
-        now.totalBlocks++;
-        now.peakBlocks = now.blocks > now.peakBlocks ? now.blocks : now.peakBlocks;
-        lock.unlock();
+        try {
+            counts.add(byteSize);
+        } finally {
+            lock.unlock();
+        }
     }
 
     @Override
     protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
         Requests.requireSize(byteSize);
-        StackReserve.touchBriefly();
-        try {
-            deallocateUpstream(address, byteSize, byteAlignment, stream);
-        } catch (TakenBackException e) {
-            subtract(byteSize);
-            throw e;
-        }
-        subtract(byteSize);
-    }
-
-    private void subtract(long byteSize) {
+        deallocateUpstream(address, byteSize, byteAlignment, stream);
         lock.lock();
-        final Counts now = counts;
-        now.bytes -= byteSize;
-        now.blocks--;
-        lock.unlock();
+        try {
+            counts.bytes -= byteSize;
+            counts.blocks--;
+        } finally {
+            lock.unlock();
+        }
     }
 }

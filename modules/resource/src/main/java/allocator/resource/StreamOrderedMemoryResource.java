@@ -43,6 +43,8 @@ public interface StreamOrderedMemoryResource extends MemoryResource {
      * @param byteAlignment the requested alignment in bytes
      * @param stream a stream of the same device
      * @throws allocator.spi.AllocatorException as {@link MemoryResource#deallocate(long, long, long)}
+     * @throws allocator.spi.DeviceException if this resource has to wait for a stream and the device fails to: work may
+     *     use the memory, so nothing has changed
      * @throws IllegalStateException if {@code stream} is closed, unless this resource only waits for streams and the
      *     stream {@linkplain SyncStream#hasEnded has ended}; the memory is live, and once the stream has ended it can
      *     be deallocated without one

@@ -5,7 +5,6 @@ import allocator.resource.budget.BudgetResource;
 import allocator.resource.budget.RequestBudgetResource;
 import allocator.resource.leak.LeakTrackingResource;
 import allocator.spi.AllocatorStats;
-import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
@@ -14,35 +13,29 @@ import allocator.spi.SyncStream;
 import allocator.testkit.Ends;
 import allocator.testkit.FakeStream;
 import allocator.testkit.HeapEnds;
-import allocator.testkit.SmallStack;
 import allocator.testkit.StackEnds;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A program that calls each resource that keeps books at each distance from the end of a stack, or with each of its
- * allocations on the Java heap failing. A call that fails has changed nothing. Each resource is alone over a source
- * that takes no stack: in a pile of them, one that ensures no stack for itself is hidden by those that do.
+ * A program that calls each resource that keeps books with each of its allocations on the Java heap failing. A call that
+ * fails has changed nothing.
  */
 final class EachEnd {
     private static final long BYTES = 100;
     private static final long ALIGNMENT = 256;
 
     /** So many entries fill a new table. */
-    private static final int FULL = 48;
-
-    /** Two distances from the end of the stack for each frame. */
-    private static final int STEPS = 2;
+    private static final int FULL = 12;
 
     private static final SyncStream STREAM = new FakeStream();
     private static final Budget REQUEST = Budget.of("request", Budget.UNLIMITED);
 
-    /** Memory whose calls call nothing, so that each fails as a whole or not at all. */
+    /** Memory whose calls fail as a whole or not at all. */
     static final class Source implements StreamOrderedMemoryResource {
         private static final MemoryInfo MEMORY = new FakeResource(0).memory();
 
@@ -80,13 +73,11 @@ final class EachEnd {
 
         @Override
         public void deallocate(long address, long byteSize, long byteAlignment, SyncStream stream) {
-            if (failure == null || failure instanceof TakenBackException) {
-                blocks--;
-                bytes -= byteSize;
-            }
             if (failure != null) {
                 throw failure;
             }
+            blocks--;
+            bytes -= byteSize;
         }
 
         @Override
@@ -129,11 +120,7 @@ final class EachEnd {
 
         @Override
         public void deallocate(long address, long byteSize, long byteAlignment, SyncStream stream) {
-            try {
-                allocator.free(address);
-            } catch (DeviceException e) {
-                throw Objects.requireNonNull(Kind.FREE_TAKEN_BACK.failure); // the block is dead
-            }
+            allocator.free(address);
         }
 
         @Override
@@ -162,8 +149,6 @@ final class EachEnd {
         ALLOCATE_IN_VAIN(new OutOfMemoryException("no room", Shortage.ofDevice(Source.MEMORY, BYTES, 0))),
         FREE(null),
         FREE_REJECTED(new IllegalStateException("rejected")),
-        FREE_FAILED(new DeviceException("failed", null)),
-        FREE_TAKEN_BACK(new TakenBackException(new DeviceException("failed", null))),
         RETURN_AGAIN(null);
 
         @SuppressWarnings("ImmutableEnumChecker") // it is thrown, and not changed
@@ -181,23 +166,7 @@ final class EachEnd {
     private EachEnd() {}
 
     public static void main(String[] args) {
-        final boolean isInterpreted = args.length == 0;
-        if (isInterpreted || args[0].equals("compiled")) {
-            SmallStack.run(stack -> run(isInterpreted, (name, maker) -> {
-                if (!name.endsWith(Kind.ALLOCATE_BEYOND_THE_TABLE.name())) { // a table that grows needs heap
-                    StackEnds.each(stack, name, STEPS, maker);
-                }
-            }));
-        } else {
-            run(isInterpreted, HeapEnds::each);
-        }
-    }
-
-    private static void run(boolean isInterpreted, Ends ends) {
-        ScopedValue.where(RequestBudgetResource.CURRENT, REQUEST).run(() -> run(ends));
-        if (!isInterpreted) { // to look at all places of a sample takes long
-            EachSampleEnd.run(ends);
-        }
+        ScopedValue.where(RequestBudgetResource.CURRENT, REQUEST).run(() -> run(HeapEnds::each));
     }
 
     private static void run(Ends ends) {
@@ -211,6 +180,7 @@ final class EachEnd {
         each(ends, "allocator", EachEnd::allocator);
         each(ends, "resource of an allocator", EachEnd::ofAllocator);
         EachBudgetEnd.run(ends);
+        EachSampleEnd.run(ends);
         EachTrackedEnd.run(ends);
     }
 
@@ -309,7 +279,7 @@ final class EachEnd {
                 allocate();
             }
             if (kind == Kind.RETURN_AGAIN) {
-                books.source.failure = Kind.FREE_FAILED.failure;
+                books.source.failure = Kind.FREE_REJECTED.failure;
                 attempt(true);
             }
             books.source.failure = kind.failure;
@@ -340,9 +310,7 @@ final class EachEnd {
                 } else {
                     allocate();
                 }
-            } catch (TakenBackException e) {
-                address = 0;
-            } catch (OutOfMemoryException | DeviceException | IllegalStateException e) {
+            } catch (OutOfMemoryException | IllegalStateException e) {
                 // As the source does.
             }
         }
@@ -352,7 +320,7 @@ final class EachEnd {
             returnAll();
             allocate();
             check();
-            books.source.failure = Kind.FREE_FAILED.failure;
+            books.source.failure = Kind.FREE_REJECTED.failure;
             attempt(true);
             returnAll();
             while (!others.isEmpty()) {

@@ -5,29 +5,19 @@ import allocator.resource.budget.BudgetResource;
 import allocator.resource.budget.RequestBudgetResource;
 import allocator.spi.OutOfMemoryException;
 import allocator.testkit.SmallHeap;
-import allocator.testkit.SmallStack;
 
-/** A program whose first calls of a resource are made where the Java heap or the stack ends. Run in its own JVM. */
+/** A program whose first calls of a resource are made where the Java heap ends. Run in its own JVM. */
 final class FirstUse {
     private static final long BYTES = 64;
     private static final long LIMIT = 1 << 20;
-    private static final int MOST_FRAMES_LEFT = 600;
 
     private FirstUse() {}
 
     public static void main(String[] args) {
-        final Runnable use = use(args[1]);
-        if (args[0].equals("heap")) {
-            SmallHeap.call(use);
-        } else {
-            SmallStack.run(stack -> {
-                for (int left = 1; left < MOST_FRAMES_LEFT; left++) {
-                    stack.callAt(stack.depth() - left, use);
-                }
-            });
-        }
-        use.run(); // with heap and stack again
-        use(args[1]).run();
+        final Runnable use = use(args[0]);
+        SmallHeap.call(use);
+        use.run(); // with heap again
+        use(args[0]).run();
     }
 
     private static Runnable use(String resource) {

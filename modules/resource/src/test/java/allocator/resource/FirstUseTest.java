@@ -1,6 +1,6 @@
 package allocator.resource;
 
-import allocator.provider.support.StackReserve;
+import allocator.provider.support.BriefLock;
 import allocator.spi.Allocator;
 import allocator.testkit.OwnJvm;
 import allocator.testkit.SmallHeap;
@@ -11,7 +11,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class FirstUseTest {
     private static void run(String heap, String... arguments) throws Exception {
         OwnJvm.run(
-                List.of(FirstUse.class, HostResource.class, Allocator.class, StackReserve.class, SmallHeap.class),
+                List.of(FirstUse.class, HostResource.class, Allocator.class, BriefLock.class, SmallHeap.class),
                 FirstUse.class,
                 List.of(heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED"),
                 arguments);
@@ -20,12 +20,6 @@ class FirstUseTest {
     @ParameterizedTest
     @ValueSource(strings = {"host", "budget", "rejected", "request", "allocator"})
     void aCallCanBeRepeatedAfterTheHeapHasEndedInItsFirstUse(String resource) throws Exception {
-        run("-Xmx20m", "heap", resource);
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"host", "budget", "rejected", "request", "allocator"})
-    void orTheStack(String resource) throws Exception {
-        run("-Xmx64m", "stack", resource);
+        run("-Xmx20m", resource);
     }
 }

@@ -64,16 +64,6 @@ class StatisticsResourceTest {
     }
 
     @Test
-    void aBlockThatAnAllocatorHasTakenBackIsNotLive() {
-        long address = counted.allocate(100);
-        addresses.afterFree(() -> {
-            throw new TakenBackException(new DeviceException("the driver fails", null));
-        });
-        assertThatThrownBy(() -> counted.deallocate(address, 100)).isInstanceOf(TakenBackException.class);
-        assertThat(counted.statistics().bytes()).isZero();
-    }
-
-    @Test
     void countersBelowADecoratorIncludeItsPadding() {
         StatisticsResource above = new StatisticsResource(new AlignedResource(counted, 1024));
         above.deallocate(above.allocate(100), 100);

@@ -1,7 +1,7 @@
 package allocator.resource.budget;
 
-import allocator.provider.support.StackReserve;
-import allocator.resource.base.SpinLock;
+import allocator.provider.support.BriefLock;
+import allocator.provider.support.ChangeMark;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.OutOfMemoryException;
@@ -20,9 +20,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Invariants, for every budget at every moment: {@code charge <= limit}, unless {@link #setLimit} lowered the limit
  * below the charge; {@code charge == own charges + sum of the children's shares}.
  *
- * <p>All budgets of a tree share one spin lock. A request is checked and charged at every level in one step, so a
- * request that fits is never rejected because of another that is rejected in the end. A charge costs about one
- * compare-and-set, at any depth.
+ * <p>All budgets of a tree share one lock. A request is checked and charged at every level in one step, so a request
+ * that fits is never rejected because of another that is rejected in the end. A charge costs about one compare-and-set,
+ * at any depth.
  */
 public final class Budget implements AutoCloseable {
     /** The limit of a budget without a limit. */
@@ -32,7 +32,11 @@ public final class Budget implements AutoCloseable {
 
     private final String name;
     private final @Nullable Budget parent;
-    private final SpinLock lock;
+    private final BriefLock lock;
+
+    /** Set while charges of the tree change. Guarded by the lock. */
+    private final ChangeMark mark;
+
     private final boolean isOfProcess;
 
     // Guarded by the lock
@@ -63,11 +67,11 @@ public final class Budget implements AutoCloseable {
     public record Status(
             String name, long limit, long charge, long reservation, long available, long peakCharge, long rejections) {}
 
-    private Budget(
-            String name, @Nullable Budget parent, SpinLock lock, long limit, long reservation, boolean isOfProcess) {
+    private Budget(String name, @Nullable Budget parent, long limit, long reservation, boolean isOfProcess) {
         this.name = name;
         this.parent = parent;
-        this.lock = lock;
+        this.lock = parent == null ? new BriefLock() : parent.lock;
+        this.mark = parent == null ? new ChangeMark() : parent.mark;
         this.isOfProcess = isOfProcess;
         this.limit = limit;
         this.reservation = reservation;
@@ -83,7 +87,7 @@ public final class Budget implements AutoCloseable {
      */
     public static Budget of(String name, long limit) {
         requireNotNegative(name, "limit", limit);
-        return new Budget(name, null, new SpinLock(), limit, 0, false);
+        return new Budget(name, null, limit, 0, false);
     }
 
     /**
@@ -94,8 +98,7 @@ public final class Budget implements AutoCloseable {
      * @return its budget, the same one for every caller
      */
     public static Budget ofDevice(MemoryLocation location) {
-        return OF_DEVICES.computeIfAbsent(
-                location, key -> new Budget(key.toString(), null, new SpinLock(), UNLIMITED, 0, true));
+        return OF_DEVICES.computeIfAbsent(location, key -> new Budget(key.toString(), null, UNLIMITED, 0, true));
     }
 
     /**
@@ -108,7 +111,7 @@ public final class Budget implements AutoCloseable {
      */
     public Budget child(String childName, long childLimit) {
         requireNotNegative(childName, "limit", childLimit);
-        return new Budget(childName, this, lock, childLimit, 0, false);
+        return new Budget(childName, this, childLimit, 0, false);
     }
 
     /**
@@ -123,8 +126,8 @@ public final class Budget implements AutoCloseable {
      */
     public @Nullable Budget tryReserve(String childName, long byteSize) {
         requireNotNegative(childName, "reservation", byteSize);
-        final Budget child = new Budget(childName, this, lock, byteSize, byteSize, false);
-        return change(byteSize, false, false) == null ? child : null;
+        final Budget child = new Budget(childName, this, byteSize, byteSize, false);
+        return charge(byteSize, 0) == null ? child : null;
     }
 
     /**
@@ -149,7 +152,7 @@ public final class Budget implements AutoCloseable {
      */
     public @Nullable Status charge(long byteSize) {
         requireNotNegative(name, "charge", byteSize);
-        return change(byteSize, false, true);
+        return charge(byteSize, byteSize);
     }
 
     /**
@@ -162,35 +165,39 @@ public final class Budget implements AutoCloseable {
      */
     public void release(long byteSize) {
         requireNotNegative(name, "release", byteSize);
-        change(byteSize, true, true);
-    }
-
-    /**
-     * Charges or releases. One method does both, so a thread with enough stack for a charge has enough to release it
-     * when what follows fails; the changes are stores that no call divides. The reservation of a child is not an own
-     * charge.
-     */
-    private @Nullable Status change(long byteSize, boolean isRelease, boolean isOwn) {
         lock.lock();
         try {
-            if (isRelease && byteSize > ownCharges) {
+            if (byteSize > ownCharges) {
                 throw new IllegalStateException("release of " + byteSize + " bytes from " + name + ", to which "
                         + ownCharges + " are charged, not counting its children");
             }
-            final Budget rejecting = isRelease ? null : rejecting(byteSize);
-            final Status rejection = rejecting == null ? null : rejecting.statusLocked(1);
-            if (rejecting != null) {
-                rejecting.rejections++;
-            } else {
-                final long change = isRelease ? -byteSize : byteSize;
-                add(change);
-                ownCharges += isOwn ? change : 0;
-            }
+            mark.begin();
+            add(-byteSize);
+            ownCharges -= byteSize;
+            mark.end();
+        } finally {
             lock.unlock();
-            return rejection;
-        } catch (Throwable e) {
-            lock.held = 0;
-            throw e;
+        }
+    }
+
+    /** Charges bytes, of which some are own charges: the reservation of a child is none. */
+    private @Nullable Status charge(long byteSize, long own) {
+        lock.lock();
+        try {
+            mark.requireWhole(name);
+            final Budget rejecting = rejecting(byteSize);
+            if (rejecting != null) {
+                final Status rejection = rejecting.statusLocked(1);
+                rejecting.rejections++;
+                return rejection;
+            }
+            mark.begin();
+            add(byteSize);
+            ownCharges += own;
+            mark.end();
+            return null;
+        } finally {
+            lock.unlock();
         }
     }
 
@@ -213,41 +220,42 @@ public final class Budget implements AutoCloseable {
         return rejecting;
     }
 
-    /** Adds bytes, or takes them away if negative. From the first store on, calls nothing that could fail. */
+    /** Adds bytes, or takes them away if negative, at this level and all above. */
     private void add(long byteSize) {
         long change = byteSize;
         for (Budget budget = this; budget != null && change != 0; budget = budget.parent) {
-            final long reserved = budget.reservation;
             final long before = budget.charge;
             final long after = before + change;
             budget.charge = after;
-            if (after > budget.peakCharge) {
-                budget.peakCharge = after;
+            budget.peakCharge = Math.max(budget.peakCharge, after);
+            if (budget.parent != null && before == 0) {
+                budget.parent.addHolder(budget);
+            } else if (budget.parent != null && after == 0) {
+                budget.parent.removeHolder(budget);
             }
-            final Budget above = budget.parent;
-            if (above != null && before == 0) {
-                final Budget first = above.firstHolder;
-                if (first != null) {
-                    first.previousHolder = budget;
-                }
-                budget.nextHolder = first;
-                above.firstHolder = budget;
-            } else if (above != null && after == 0) {
-                final Budget next = budget.nextHolder;
-                final Budget previous = budget.previousHolder;
-                if (next != null) {
-                    next.previousHolder = previous;
-                }
-                if (previous != null) {
-                    previous.nextHolder = next;
-                } else {
-                    above.firstHolder = next;
-                }
-                budget.nextHolder = null;
-                budget.previousHolder = null;
-            }
-            change = (after > reserved ? after : reserved) - (before > reserved ? before : reserved);
+            change = budget.shareOf(after) - budget.shareOf(before);
         }
+    }
+
+    private void addHolder(Budget child) {
+        if (firstHolder != null) {
+            firstHolder.previousHolder = child;
+        }
+        child.nextHolder = firstHolder;
+        firstHolder = child;
+    }
+
+    private void removeHolder(Budget child) {
+        if (child.nextHolder != null) {
+            child.nextHolder.previousHolder = child.previousHolder;
+        }
+        if (child.previousHolder != null) {
+            child.previousHolder.nextHolder = child.nextHolder;
+        } else {
+            firstHolder = child.nextHolder;
+        }
+        child.nextHolder = null;
+        child.previousHolder = null;
     }
 
     /** Returns what a charge costs the parent. */
@@ -265,8 +273,11 @@ public final class Budget implements AutoCloseable {
     public void setLimit(long newLimit) {
         requireNotNegative(name, "limit", newLimit);
         lock.lock();
-        limit = newLimit;
-        lock.unlock();
+        try {
+            limit = newLimit;
+        } finally {
+            lock.unlock();
+        }
     }
 
     /**
@@ -277,12 +288,9 @@ public final class Budget implements AutoCloseable {
     public Status status() {
         lock.lock();
         try {
-            final Status status = statusLocked(0);
+            return statusLocked(0);
+        } finally {
             lock.unlock();
-            return status;
-        } catch (Throwable e) {
-            lock.held = 0;
-            throw e;
         }
     }
 
@@ -321,7 +329,7 @@ public final class Budget implements AutoCloseable {
         return parent;
     }
 
-    SpinLock lock() {
+    BriefLock lock() {
         return lock;
     }
 
@@ -344,13 +352,16 @@ public final class Budget implements AutoCloseable {
      * @return whether it is
      */
     public boolean isLimitBelow(long byteSize) {
-        boolean isBelow = false;
         lock.lock();
-        for (Budget budget = this; budget != null; budget = budget.parent) {
-            isBelow |= byteSize > budget.limit;
+        try {
+            boolean isBelow = false;
+            for (Budget budget = this; budget != null; budget = budget.parent) {
+                isBelow |= byteSize > budget.limit;
+            }
+            return isBelow;
+        } finally {
+            lock.unlock();
         }
-        lock.unlock();
-        return isBelow;
     }
 
     /** Returns whether both are in one tree, so that a charge to one may count for the other too. */
@@ -365,17 +376,21 @@ public final class Budget implements AutoCloseable {
      */
     @Override
     public void close() {
-        StackReserve.touch();
         lock.lock();
-        if (!isClosed && !isOfProcess) {
-            isClosed = true;
-            final long unneeded = shareOf(charge) - charge;
-            reservation = 0;
-            if (parent != null) {
-                parent.add(-unneeded);
+        try {
+            if (!isClosed && !isOfProcess) {
+                final long unneeded = shareOf(charge) - charge;
+                mark.begin();
+                isClosed = true;
+                reservation = 0;
+                if (parent != null) {
+                    parent.add(-unneeded);
+                }
+                mark.end();
             }
+        } finally {
+            lock.unlock();
         }
-        lock.unlock();
     }
 
     private static void requireNotNegative(String name, String what, long byteSize) {

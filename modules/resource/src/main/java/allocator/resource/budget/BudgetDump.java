@@ -44,10 +44,8 @@ public final class BudgetDump {
         budget.lock().lock();
         try {
             addHolders(budget, holders);
+        } finally {
             budget.lock().unlock();
-        } catch (Throwable e) {
-            budget.lock().held = 0;
-            throw e;
         }
         holders.sort(Comparator.comparingLong(Status::charge).reversed());
         return holders;
@@ -87,10 +85,8 @@ public final class BudgetDump {
                     addHolders(budget, holders);
                 }
             }
+        } finally {
             charged.lock().unlock();
-        } catch (Throwable e) {
-            charged.lock().held = 0;
-            throw e;
         }
         final StringBuilder text = new StringBuilder();
         text.append("request of ")

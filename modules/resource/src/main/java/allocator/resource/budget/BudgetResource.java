@@ -1,13 +1,11 @@
 package allocator.resource.budget;
 
-import allocator.provider.support.StackReserve;
 import allocator.resource.AlignedResource;
 import allocator.resource.HostResource;
 import allocator.resource.MemoryResource;
 import allocator.resource.ResourceArena;
 import allocator.resource.ResourceDecorator;
 import allocator.resource.StackOrderException;
-import allocator.resource.TakenBackException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.SyncStream;
@@ -137,7 +135,6 @@ public final class BudgetResource extends ResourceDecorator {
     }
 
     private void chargeUnderPressure(long byteSize, Budget.Status rejection) {
-        StackReserve.touch();
         final StringBuilder report = new StringBuilder();
         if (budget.isLimitBelow(byteSize) || !ladder.climb(byteSize, () -> budget.tryCharge(byteSize), report)) {
             throw budget.outOfMemory(rejection, memory(), byteSize, report.toString());
@@ -146,22 +143,17 @@ public final class BudgetResource extends ResourceDecorator {
 
     @Override
     protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        StackReserve.touchBriefly();
         beginRelease(address, byteSize);
-        boolean isLive = true;
+        boolean isFreed = false;
         try {
             deallocateUpstream(address, byteSize, byteAlignment, stream);
-            isLive = false;
-        } catch (TakenBackException e) {
-            isLive = false;
-            throw e;
+            isFreed = true;
         } finally {
-            if (isLive) {
+            if (!isFreed) {
                 charged.getAndAdd(byteSize);
-            } else {
-                releaseFreed(budget, byteSize);
             }
         }
+        releaseFreed(budget, byteSize);
     }
 
     private void beginRelease(long address, long byteSize) {
@@ -188,17 +180,7 @@ public final class BudgetResource extends ResourceDecorator {
         try {
             charged.release(byteSize);
         } catch (IllegalStateException e) {
-            log(e);
-        }
-    }
-
-    private static void log(IllegalStateException failure) {
-        try {
-            // A log in which the stack ends may keep its locks.
-            StackReserve.touch();
-            LOGGER.log(Level.ERROR, "a charge was released by other code than its own", failure);
-        } catch (Throwable e) {
-            // The memory is freed, with or without a line.
+            LOGGER.log(Level.ERROR, "a charge was released by other code than its own", e);
         }
     }
 }

@@ -1,12 +1,9 @@
 package allocator.resource.budget;
 
-import allocator.provider.support.StackReserve;
 import allocator.resource.MemoryResource;
 import allocator.resource.ResourceDecorator;
 import allocator.resource.StackOrderException;
-import allocator.resource.TakenBackException;
-import allocator.resource.base.AddressTable;
-import allocator.spi.InvalidSizeException;
+import allocator.resource.base.LiveTable;
 import allocator.spi.SyncStream;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -28,7 +25,8 @@ public final class RequestBudgetResource extends ResourceDecorator {
     /** The budget of the current thread's request. */
     public static final ScopedValue<Budget> CURRENT = ScopedValue.newInstance();
 
-    private final AddressTable<Budget> charged = new AddressTable<>();
+    /** The live blocks that were charged, each with its size and budget. */
+    private final LiveTable<Budget> charged = new LiveTable<>(true);
 
     /** The budgets charged below and above; the budget of a request must not be in one of their trees. */
     private final List<Budget> elsewhere = new CopyOnWriteArrayList<>();
@@ -72,7 +70,7 @@ public final class RequestBudgetResource extends ResourceDecorator {
         }
         final Budget budget = CURRENT.get();
         requireUnrelated(budget);
-        charged.prepare();
+        charged.expect();
         long address = 0;
         boolean isCharged = false;
         try {
@@ -81,13 +79,13 @@ public final class RequestBudgetResource extends ResourceDecorator {
             address = allocateUpstream(byteSize, byteAlignment, stream, isReserve);
         } finally {
             if (address == 0) {
-                charged.abandon();
+                charged.expectNoMore();
                 if (isCharged) {
                     budget.release(byteSize);
                 }
             }
         }
-        charged.enter(address, byteSize, budget);
+        charged.add(address, byteSize, budget);
         return address;
     }
 
@@ -109,47 +107,18 @@ public final class RequestBudgetResource extends ResourceDecorator {
 
     @Override
     protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        final Budget budget = forget(address, byteSize);
-        boolean isLive = true;
+        final Budget budget = charged.takeAttached(address, byteSize);
+        boolean isFreed = false;
         try {
             deallocateUpstream(address, byteSize, byteAlignment, stream);
-            isLive = false;
-        } catch (TakenBackException e) {
-            isLive = false;
-            throw e;
+            isFreed = true;
         } finally {
-            if (budget != null && isLive) {
-                charged.restore(address, byteSize, budget);
-            } else if (budget != null) {
-                BudgetResource.releaseFreed(budget, byteSize);
+            if (budget != null) {
+                charged.settle(address, byteSize, budget, isFreed);
             }
         }
-    }
-
-    /** Removes an allocation that was charged; {@code null} if it was not. Rejects a size that was not charged. */
-    private @Nullable Budget forget(long address, long byteSize) {
-        StackReserve.touchBriefly();
-        Budget budget = null;
-        long chargedSize = byteSize;
-        charged.lock.lock();
-        try {
-            final int slot = charged.find(address);
-            if (slot >= 0) {
-                chargedSize = charged.value(slot);
-                if (chargedSize == byteSize) {
-                    budget = charged.attachment(slot);
-                    charged.remove(slot);
-                }
-            }
-            charged.lock.unlock();
-        } catch (Throwable e) {
-            charged.lock.held = 0;
-            throw e;
+        if (budget != null) {
+            BudgetResource.releaseFreed(budget, byteSize);
         }
-        if (chargedSize != byteSize) {
-            throw new InvalidSizeException(
-                    byteSize, "is not the " + chargedSize + " charged for 0x" + Long.toHexString(address));
-        }
-        return budget;
     }
 }

@@ -1,12 +1,11 @@
 package allocator.resource.leak;
 
-import allocator.provider.support.StackReserve;
 import allocator.resource.MemoryResource;
-import allocator.resource.base.AddressTable;
+import allocator.resource.base.LiveTable;
 import allocator.spi.ForeignAddressException;
-import allocator.spi.InvalidSizeException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.AtomicReferenceArray;
@@ -24,12 +23,12 @@ interface LeakTracker {
     /** Adds a record, if the allocation belongs to the sample. */
     void allocated(long address, long byteSize);
 
-    /** Removes a record; {@code null} if there is none. */
+    /** Removes a record; {@code null} if there is none. {@link #settle} follows, if there was one. */
     @Nullable
     Allocation freed(long address, long byteSize);
 
-    /** Adds a record again, after the upstream rejected the deallocation. */
-    void restore(long address, Allocation allocation);
+    /** Ends what {@link #freed} began: if the upstream rejected the deallocation, the record comes back. */
+    void settle(long address, Allocation allocation, boolean isFreed);
 
     Stream<Allocation> outstanding();
 
@@ -67,23 +66,23 @@ interface LeakTracker {
 
     /** Records every allocation, and checks every deallocation. */
     final class Full implements LeakTracker {
-        private final AddressTable<Allocation> live = new AddressTable<>();
+        private final LiveTable<Allocation> live = new LiveTable<>(true);
 
         /** Makes the record and its room, before the memory is allocated. */
         Allocation prepare(long byteSize) {
             final Allocation allocation = new Allocation(byteSize, new CallStack());
-            live.prepare();
+            live.expect();
             return allocation;
         }
 
         /** Gives up the room of a record: the upstream has failed. */
         void abandon() {
-            live.abandon();
+            live.expectNoMore();
         }
 
         /** Adds the record that {@link #prepare} made. */
         void enter(long address, Allocation allocation) {
-            live.enter(address, allocation.byteSize, allocation);
+            live.add(address, allocation.byteSize, allocation);
         }
 
         @Override
@@ -92,57 +91,22 @@ interface LeakTracker {
         }
 
         @Override
-        public void restore(long address, Allocation allocation) {
-            live.restore(address, allocation.byteSize, allocation);
-        }
-
-        @Override
-        public @Nullable Allocation freed(long address, long byteSize) {
-            StackReserve.touchBriefly();
-            Allocation allocation = null;
-            long recordedSize = -1;
-            live.lock.lock();
-            try {
-                final int slot = live.find(address);
-                if (slot >= 0) {
-                    recordedSize = live.value(slot);
-                    if (recordedSize == byteSize) {
-                        allocation = live.attachment(slot);
-                        live.remove(slot);
-                    }
-                }
-                live.lock.unlock();
-            } catch (Throwable e) {
-                live.lock.held = 0;
-                throw e;
-            }
-            if (recordedSize < 0) {
+        public Allocation freed(long address, long byteSize) {
+            final Allocation allocation = live.takeAttached(address, byteSize);
+            if (allocation == null) {
                 throw new ForeignAddressException(address, "no outstanding allocation is there");
-            }
-            if (recordedSize != byteSize) {
-                throw new InvalidSizeException(
-                        byteSize, "is not the " + recordedSize + " allocated at 0x" + Long.toHexString(address));
             }
             return allocation;
         }
 
         @Override
+        public void settle(long address, Allocation allocation, boolean isFreed) {
+            live.settle(address, allocation.byteSize, allocation, isFreed);
+        }
+
+        @Override
         public Stream<Allocation> outstanding() {
-            final Stream.Builder<Allocation> all = Stream.builder();
-            live.lock.lock();
-            try {
-                for (long address : live.addresses()) {
-                    final Allocation allocation = live.attachment(live.find(address));
-                    if (allocation != null) {
-                        all.add(allocation);
-                    }
-                }
-                live.lock.unlock();
-            } catch (Throwable e) {
-                live.lock.held = 0;
-                throw e;
-            }
-            return all.build();
+            return Arrays.stream(live.addresses()).mapToObj(live::attachment).filter(Objects::nonNull);
         }
 
         @Override
@@ -174,14 +138,19 @@ interface LeakTracker {
 
         @Override
         public void allocated(long address, long byteSize) {
-            StackReserve.touchBriefly();
             if ((ThreadLocalRandom.current().nextInt() & (chance - 1)) == 0) {
-                restore(address, new Allocation(byteSize, new CallStack()));
+                add(address, new Allocation(byteSize, new CallStack()));
             }
         }
 
         @Override
-        public void restore(long address, Allocation allocation) {
+        public void settle(long address, Allocation allocation, boolean isFreed) {
+            if (!isFreed) {
+                add(address, allocation);
+            }
+        }
+
+        private void add(long address, Allocation allocation) {
             final int place = place(address);
             if (addresses.compareAndSet(place, 0, RESERVED)) {
                 allocations.set(place, allocation);

@@ -2,7 +2,6 @@ package allocator.resource.leak;
 
 import allocator.resource.MemoryResource;
 import allocator.resource.ResourceDecorator;
-import allocator.resource.TakenBackException;
 import allocator.resource.leak.LeakTracker.Allocation;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger.Level;
@@ -125,8 +124,8 @@ public final class LeakTrackingResource extends ResourceDecorator {
     private void sample(long address, long byteSize) {
         try {
             tracker.allocated(address, byteSize);
-        } catch (OutOfMemoryError | StackOverflowError e) {
-            // The sample lacks an allocation.
+        } catch (OutOfMemoryError e) {
+            // The caller has its memory; the sample goes without this allocation.
         }
     }
 
@@ -145,30 +144,23 @@ public final class LeakTrackingResource extends ResourceDecorator {
 
     private void deallocateChosen(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
         final Allocation allocation = tracker.freed(address, byteSize);
-        boolean isLive = true;
+        boolean isFreed = false;
         try {
             deallocateUpstream(address, byteSize, byteAlignment, stream);
-            isLive = false;
-        } catch (TakenBackException e) {
-            isLive = false;
-            throw e;
+            isFreed = true;
         } finally {
-            if (isLive && allocation != null) {
-                tracker.restore(address, allocation);
+            if (allocation != null) {
+                tracker.settle(address, allocation, isFreed);
             }
         }
     }
 
-    /** Logs the outstanding allocations, if there are any. A log that fails is ignored. */
+    /** Logs the outstanding allocations, if there are any. */
     @Override
     public void close() {
         final LeakReport report = report();
         if (report.blocks() > 0) {
-            try {
-                LOGGER.log(Level.WARNING, () -> this + ": " + report);
-            } catch (Throwable e) {
-                // The report is in the log or nowhere.
-            }
+            LOGGER.log(Level.WARNING, () -> this + ": " + report);
         }
     }
 }

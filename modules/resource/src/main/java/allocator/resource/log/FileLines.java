@@ -1,6 +1,5 @@
 package allocator.resource.log;
 
-import allocator.provider.support.StackReserve;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 
@@ -62,7 +61,6 @@ final class FileLines implements LineSink {
         if (filled == 0) {
             return;
         }
-        StackReserve.touch();
         boolean isWritten = false;
         try {
             file.write(bytes, filled, position);

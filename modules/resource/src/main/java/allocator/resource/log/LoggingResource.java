@@ -1,11 +1,9 @@
 package allocator.resource.log;
 
-import allocator.provider.support.StackReserve;
 import allocator.resource.MemoryResource;
 import allocator.resource.ResourceDecorator;
 import allocator.resource.StackOrderException;
-import allocator.resource.TakenBackException;
-import allocator.resource.base.AddressTable;
+import allocator.resource.base.LiveTable;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
@@ -20,7 +18,7 @@ public final class LoggingResource extends ResourceDecorator {
     private final ResourceLog log;
 
     /** The live blocks, each with its size. */
-    private final AddressTable<Void> sizes = new AddressTable<>();
+    private final LiveTable<Void> sizes = new LiveTable<>(false);
 
     /**
      * Decorates a resource.
@@ -49,8 +47,7 @@ public final class LoggingResource extends ResourceDecorator {
     }
 
     private long allocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
-        StackReserve.touch();
-        sizes.prepare();
+        sizes.expect();
         long address = 0;
         try {
             address = allocateUpstream(byteSize, byteAlignment, stream, isReserve);
@@ -59,11 +56,11 @@ public final class LoggingResource extends ResourceDecorator {
             throw e;
         } finally {
             if (address == 0) {
-                sizes.abandon();
+                sizes.expectNoMore();
             }
         }
         if (address != 0) {
-            sizes.enter(address, byteSize, null);
+            sizes.add(address, byteSize, null);
         }
         allocated(address, byteSize, stream);
         return address;
@@ -87,44 +84,25 @@ public final class LoggingResource extends ResourceDecorator {
 
     @Override
     protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        StackReserve.touch();
-        final long recordedSize = forget(address);
+        final long recordedSize = sizes.take(address, -1);
         final long loggedSize = recordedSize < 0 ? byteSize : recordedSize;
         freed(address, loggedSize, stream);
-        boolean isLive = true;
+        boolean isFreed = false;
+        boolean isForeign = false;
         try {
             deallocateUpstream(address, byteSize, byteAlignment, stream);
-            isLive = false;
-        } catch (TakenBackException | InvalidFreeException e) {
-            isLive = false;
+            isFreed = true;
+        } catch (InvalidFreeException e) {
+            isForeign = true;
             throw e;
         } finally {
-            if (isLive) {
-                if (recordedSize >= 0) {
-                    sizes.restore(address, recordedSize, null);
-                }
+            if (recordedSize >= 0) {
+                sizes.settle(address, recordedSize, null, isFreed || isForeign);
+            }
+            if (!isFreed && !isForeign) {
                 allocated(address, loggedSize, stream);
             }
         }
-    }
-
-    /** Removes a block and returns its size, -1 if it was not allocated here. */
-    private long forget(long address) {
-        long byteSize = -1;
-        sizes.lock.lock();
-        try {
-            final int slot = sizes.find(address);
-            if (slot >= 0) {
-                byteSize = sizes.value(slot);
-                sizes.remove(slot);
-                sizes.shrinkIfSparse();
-            }
-            sizes.lock.unlock();
-        } catch (Throwable e) {
-            sizes.lock.held = 0;
-            throw e;
-        }
-        return byteSize;
     }
 
     private void freed(long address, long byteSize, @Nullable SyncStream stream) {

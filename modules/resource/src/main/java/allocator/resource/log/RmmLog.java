@@ -269,8 +269,7 @@ public final class RmmLog extends LineLog {
      * Replays a log on a resource, in order. At the end it deallocates what is still live, without a stream: no work
      * that uses the memory may be incomplete then. If the log allocates an address again whose deallocation it lacks,
      * the earlier block is deallocated first, and not counted. If the resource throws anything but
-     * {@link OutOfMemoryException}, the replay ends with that exception, after the same deallocations. A deallocation
-     * that fails at the end is tried once more.
+     * {@link OutOfMemoryException}, the replay ends with that exception, after the same deallocations.
      *
      * @param entries the entries of the log
      * @param resource where the memory comes from

@@ -1,7 +1,7 @@
 package allocator.resource.log;
 
+import allocator.provider.support.Failures;
 import allocator.resource.StreamOrderedMemoryResource;
-import allocator.resource.TakenBackException;
 import allocator.resource.log.RmmLog.Action;
 import allocator.resource.log.RmmLog.Entry;
 import allocator.resource.log.RmmLog.Replay;
@@ -102,19 +102,10 @@ final class RmmReplayer {
         if (block == null || !block.isTaken) {
             return false;
         }
-        try {
-            deallocate(block, stream);
-        } catch (TakenBackException e) {
-            remove(logged, block);
-            throw e;
-        }
-        remove(logged, block);
-        return true;
-    }
-
-    private void remove(long logged, Block block) {
+        deallocate(block, stream);
         live.remove(logged);
         bytes -= block.byteSize;
+        return true;
     }
 
     private void deallocate(Block block, @Nullable SyncStream stream) {
@@ -126,64 +117,29 @@ final class RmmReplayer {
         }
     }
 
-    /**
-     * Deallocates all live blocks, also those after one that cannot be deallocated, which is tried once more; throws
-     * the first failure.
-     */
+    /** Deallocates all live blocks, also those after one that the resource rejects; throws the first failure. */
     void end() {
+        final Failures failures = new Failures();
+        end(failures);
+        failures.throwIfAny();
+    }
+
+    /** Deallocates all live blocks after a failure, to which others are added. */
+    void endAfter(Throwable failure) {
+        final Failures failures = new Failures();
+        failures.add(failure);
+        end(failures);
+    }
+
+    private void end(Failures failures) {
         bytesAtEnd = bytes;
-        @Nullable Throwable first = null;
-        for (int round = 0; round < 2; round++) {
-            for (final Block block : live.values()) {
-                try {
-                    end(block);
-                } catch (RuntimeException | Error e) {
-                    first = join(first, e);
-                }
+        for (final Block block : live.values()) {
+            if (block.isTaken) {
+                failures.run(() -> deallocate(block, null));
             }
         }
         live.clear();
         bytes = 0;
-        if (first instanceof Error error) {
-            throw error;
-        }
-        if (first instanceof RuntimeException failure) {
-            throw failure;
-        }
-    }
-
-    private void end(Block block) {
-        if (!block.isTaken) {
-            return;
-        }
-        try {
-            deallocate(block, null);
-        } catch (TakenBackException e) {
-            block.isTaken = false;
-            throw e;
-        }
-        block.isTaken = false;
-    }
-
-    /** Deallocates all live blocks after a failure; another one is added to it. */
-    void endAfter(Throwable failure) {
-        try {
-            end();
-        } catch (RuntimeException | Error e) {
-            final Throwable ignored = join(failure, e);
-        }
-    }
-
-    /** Adds a later failure to the first one, unless it is the same. */
-    @SuppressWarnings("ReferenceEquality") // a throwable cannot suppress itself
-    private static Throwable join(@Nullable Throwable first, Throwable later) {
-        if (first == null) {
-            return later;
-        }
-        if (first != later) {
-            first.addSuppressed(later);
-        }
-        return first;
     }
 
     Replay result() {

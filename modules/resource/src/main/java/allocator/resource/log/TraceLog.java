@@ -1,6 +1,6 @@
 package allocator.resource.log;
 
-import allocator.resource.base.AddressTable;
+import allocator.provider.support.LongTable;
 import allocator.spi.OptionKey;
 import allocator.spi.SyncStream;
 import java.io.IOException;
@@ -31,7 +31,7 @@ public final class TraceLog extends LineLog {
     static final String HEADER = "op,id,bytes,stream";
 
     /** The ids of the blocks, with their sizes attached. Like the other fields, guarded by the lock. */
-    private final AddressTable<Long> ids = new AddressTable<>();
+    private final LongTable<Long> ids = new LongTable<>(true);
 
     /** The streams with a number, by id, without those of which no object is left. */
     private Map<Long, Numbered> streams = new HashMap<>();
@@ -102,9 +102,9 @@ public final class TraceLog extends LineLog {
                     drop();
                     return;
                 }
-                ids.ensureRoom();
                 size = byteSize;
                 line = line(false, id, byteSize, number(stream));
+                ids.expect();
             } catch (Throwable e) {
                 drop();
                 return;
@@ -112,6 +112,8 @@ public final class TraceLog extends LineLog {
             nextId++;
             if (write(line)) {
                 ids.add(address, id, size);
+            } else {
+                ids.expectNoMore();
             }
         }
     }

@@ -1,7 +1,6 @@
 package allocator.resource.tracked;
 
 import allocator.provider.support.LogLimit;
-import allocator.provider.support.StackReserve;
 import allocator.resource.StreamOrderedMemoryResource;
 import allocator.resource.budget.Budget;
 import allocator.spi.OutOfMemoryException;
@@ -30,8 +29,9 @@ final class ReapingRequests {
         this.pending = pending;
     }
 
-    /** Charges a new block. If it throws, nothing is charged. */
-    void charge(long byteSize) {
+    /** Charges a new block; returns the failure of a reap, for {@link #allocate}. If it throws, nothing is charged. */
+    @Nullable
+    Exception charge(long byteSize) {
         long returned = bytes.returned();
         Exception failure = null;
         Budget.Status rejection = bytes.charge(byteSize);
@@ -46,18 +46,16 @@ final class ReapingRequests {
             returned = bytes.returned();
             rejection = bytes.charge(byteSize);
         }
-        log(failure);
+        return failure;
     }
 
-    /** Allocates from the upstream. If it throws, nothing is allocated. */
-    long allocate(long byteSize, long byteAlignment, SyncStream stream) {
-        Exception failure = null;
-        while (true) {
+    /** Allocates a block from the upstream. If it throws, the block has its address if it has memory. */
+    void allocate(TrackedBlock block, SyncStream stream, @Nullable Exception failureBefore) {
+        Exception failure = failureBefore;
+        while (block.address() == 0) {
             final long returned = bytes.returned();
             try {
-                final long address = pending.allocate(upstream, byteSize, byteAlignment, stream);
-                log(failure);
-                return address;
+                block.at(upstream.allocate(block.byteSize(), block.byteAlignment(), stream));
             } catch (OutOfMemoryException e) {
                 failure = reap(failure);
                 // Another thread may have returned memory, too.
@@ -67,6 +65,7 @@ final class ReapingRequests {
                 }
             }
         }
+        log(failure);
     }
 
     /** Reaps; returns the first exception so far, with the later ones suppressed. */
@@ -83,29 +82,19 @@ final class ReapingRequests {
     }
 
     @SuppressWarnings("ReferenceEquality") // an exception may be thrown twice, but not be suppressed by itself
-    private static void suppress(Exception thrown, @Nullable Exception other) {
+    static void suppress(Throwable thrown, @Nullable Exception other) {
         if (other != null && other != thrown) {
             thrown.addSuppressed(other);
         }
     }
 
     private void log(@Nullable Exception failure) {
-        if (failure == null) {
-            return;
-        }
-        try {
-            // A log in which the stack ends may keep its locks.
-            StackReserve.touch();
-            final long number = logLimit.next();
-            if (number != 0) {
-                LOGGER.log(
-                        Level.WARNING,
-                        "a reap for an allocation from " + upstream + " failed for another block"
-                                + LogLimit.suffix(number),
-                        failure);
-            }
-        } catch (Throwable e) {
-            // The request has succeeded, with or without a line.
+        final long number = failure == null ? 0 : logLimit.next();
+        if (number != 0) {
+            LOGGER.log(
+                    Level.WARNING,
+                    "a reap for an allocation from " + upstream + " failed for another block" + LogLimit.suffix(number),
+                    failure);
         }
     }
 }

@@ -1,7 +1,6 @@
 package allocator.resource.tracked;
 
 import allocator.provider.support.Failures;
-import allocator.provider.support.StackReserve;
 import allocator.spi.SyncStream;
 import java.util.HashMap;
 import java.util.Map;
@@ -64,7 +63,6 @@ public final class StreamPool implements AutoCloseable {
         if (isClosed) {
             throw new IllegalStateException("the stream pool is closed");
         }
-        StackReserve.touch();
         if (idle == null) {
             if (acquired.size() == capacity) {
                 throw new StreamCapacityException(capacity);
@@ -104,7 +102,6 @@ public final class StreamPool implements AutoCloseable {
      * @throws IllegalArgumentException if it is not one
      */
     public synchronized void release(SyncStream stream) {
-        StackReserve.touch();
         final Pooled pooled = acquired.remove(stream);
         if (pooled == null) {
             throw new IllegalArgumentException(stream + " is not acquired from this pool");
@@ -125,7 +122,6 @@ public final class StreamPool implements AutoCloseable {
      */
     @Override
     public synchronized void close() {
-        StackReserve.touch();
         if (!acquired.isEmpty()) {
             throw new IllegalStateException("streams are acquired: " + acquired.size() + "; release them first");
         }

@@ -1,7 +1,6 @@
 package allocator.resource.tracked;
 
-import allocator.provider.support.StackReserve;
-import allocator.resource.base.SpinLock;
+import allocator.provider.support.BriefLock;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,13 +29,8 @@ public final class TrackedBlock {
     @Nullable
     TrackedBlock nextPending;
 
-    /** Whether the upstream was called to take it back, and whether it has; guarded by the list of pending blocks. */
-    boolean isUnreturned;
-
-    boolean isTaken;
-
     /** Guards the fields below. Never held while the driver is called. */
-    private final SpinLock lock = new SpinLock();
+    private final BriefLock lock = new BriefLock();
 
     private boolean isFreed;
     private @Nullable SharedEvent lastWrite;
@@ -122,38 +116,39 @@ public final class TrackedBlock {
      */
     void discard(StreamUse allocation) {
         lock.lock();
-        isFreed = true;
-        if (lastWrite == null) {
-            allocation.hasUseWithoutEvent = true;
-            uses.add(allocation); // has room since the block was made
+        try {
+            isFreed = true;
+            if (lastWrite == null) {
+                allocation.hasUseWithoutEvent = true;
+                uses.add(allocation); // has room since the block was made
+            }
+        } finally {
+            lock.unlock();
         }
-        lock.unlock();
     }
 
     boolean isFreed() {
         lock.lock();
-        final boolean wasFreed = isFreed;
-        lock.unlock();
-        return wasFreed;
+        try {
+            return isFreed;
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** Opens a use, as the last of all changes, and returns what it has to wait for. */
     Waits open(Access access, SyncStream stream) {
-        StackReserve.touchBriefly();
-        final Waits waits;
         lock.lock();
         try {
             requireLive();
             requireOrdered(access, stream);
             final StreamUse mine = use(stream);
-            waits = isOrderedAfterAll(mine) ? Waits.NONE : waits(access, mine);
+            final Waits waits = isOrderedAfterAll(mine) ? Waits.NONE : waits(access, mine);
             mine.open(access);
+            return waits;
+        } finally {
             lock.unlock();
-        } catch (Throwable e) {
-            lock.held = 0;
-            throw e;
         }
-        return waits;
     }
 
     /** The common case: no other stream has used the block since this stream last waited. */
@@ -223,10 +218,8 @@ public final class TrackedBlock {
         lock.lock();
         try {
             use(stream).awaitedWrite = lastWrite;
+        } finally {
             lock.unlock();
-        } catch (Throwable e) {
-            lock.held = 0;
-            throw e;
         }
     }
 
@@ -235,10 +228,8 @@ public final class TrackedBlock {
         lock.lock();
         try {
             closeUse(access, stream);
+        } finally {
             lock.unlock();
-        } catch (Throwable e) {
-            lock.held = 0;
-            throw e;
         }
     }
 
@@ -257,10 +248,8 @@ public final class TrackedBlock {
         try {
             requireLive();
             closeUse(access, stream).open(access);
+        } finally {
             lock.unlock();
-        } catch (Throwable e) {
-            lock.held = 0;
-            throw e;
         }
     }
 
@@ -287,10 +276,8 @@ public final class TrackedBlock {
                     forgetReads(mine, reads);
                 }
             }
+        } finally {
             lock.unlock();
-        } catch (Throwable e) {
-            lock.held = 0;
-            throw e;
         }
         if (replaced != null) {
             TrackedMemory.release(replaced);
@@ -304,19 +291,16 @@ public final class TrackedBlock {
 
     /** Returns whether this block holds an event. */
     boolean holds(SharedEvent event) {
-        boolean isHeld = false;
         lock.lock();
         try {
-            isHeld = lastWrite == event;
+            boolean isHeld = lastWrite == event;
             for (int i = 0; i < uses.size(); i++) {
                 isHeld |= uses.get(i).lastRead == event;
             }
+            return isHeld;
+        } finally {
             lock.unlock();
-        } catch (Throwable e) {
-            lock.held = 0;
-            throw e;
         }
-        return isHeld;
     }
 
     /** Drops all reads: a write follows them, and also the uses without an event. */
@@ -338,10 +322,8 @@ public final class TrackedBlock {
         lock.lock();
         try {
             closeUse(access, stream).hasUseWithoutEvent = true;
+        } finally {
             lock.unlock();
-        } catch (Throwable e) {
-            lock.held = 0;
-            throw e;
         }
     }
 
@@ -357,10 +339,8 @@ public final class TrackedBlock {
                 }
             }
             isFreed = true;
+        } finally {
             lock.unlock();
-        } catch (Throwable e) {
-            lock.held = 0;
-            throw e;
         }
     }
 

@@ -1,6 +1,6 @@
 package allocator.resource.tracked;
 
-import allocator.resource.base.SpinLock;
+import allocator.provider.support.BriefLock;
 import allocator.resource.budget.Budget;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class TrackedBytes {
     private final Budget budget;
-    private final SpinLock lock = new SpinLock();
+    private final BriefLock lock = new BriefLock();
 
     // Guarded by the lock
     private long live;
@@ -27,19 +27,16 @@ final class TrackedBytes {
 
     /** Charges a new block; returns the numbers of the budget that rejected it, {@code null} for none. */
     Budget.@Nullable Status charge(long byteSize) {
-        final Budget.Status rejection;
         lock.lock();
         try {
-            rejection = budget.charge(byteSize);
+            final Budget.Status rejection = budget.charge(byteSize);
             if (rejection == null) {
                 live += byteSize;
             }
+            return rejection;
+        } finally {
             lock.unlock();
-        } catch (Throwable e) {
-            lock.held = 0;
-            throw e;
         }
-        return rejection;
     }
 
     /** Returns the exception for a block that the budget rejected. */
@@ -63,19 +60,20 @@ final class TrackedBytes {
         try {
             budget.release(byteSize);
             live -= byteSize;
+        } finally {
             lock.unlock();
-        } catch (Throwable e) {
-            lock.held = 0;
-            throw e;
         }
     }
 
     /** Moves a freed block from live to pending. */
     void freed(long byteSize) {
         lock.lock();
-        live -= byteSize;
-        pending += byteSize;
-        lock.unlock();
+        try {
+            live -= byteSize;
+            pending += byteSize;
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** Releases a pending block that was returned to the upstream. */
@@ -85,30 +83,26 @@ final class TrackedBytes {
             budget.release(byteSize);
             pending -= byteSize;
             returned += byteSize;
+        } finally {
             lock.unlock();
-        } catch (Throwable e) {
-            lock.held = 0;
-            throw e;
         }
     }
 
     long returned() {
         lock.lock();
-        final long bytes = returned;
-        lock.unlock();
-        return bytes;
+        try {
+            return returned;
+        } finally {
+            lock.unlock();
+        }
     }
 
     TrackedMemory.Status status() {
-        final TrackedMemory.Status status;
         lock.lock();
         try {
-            status = new TrackedMemory.Status(live, pending, budget.status().available());
+            return new TrackedMemory.Status(live, pending, budget.status().available());
+        } finally {
             lock.unlock();
-        } catch (Throwable e) {
-            lock.held = 0;
-            throw e;
         }
-        return status;
     }
 }

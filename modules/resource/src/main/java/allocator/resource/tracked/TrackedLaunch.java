@@ -1,6 +1,5 @@
 package allocator.resource.tracked;
 
-import allocator.provider.support.StackReserve;
 import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
@@ -63,7 +62,6 @@ public final class TrackedLaunch implements AutoCloseable {
      */
     public void prepare() {
         require(!isPrepared && !isOver, "a launch can be prepared only once");
-        StackReserve.touch();
         int prepared = 0;
         try {
             for (Use use : uses) {
@@ -88,7 +86,6 @@ public final class TrackedLaunch implements AutoCloseable {
      */
     public void commit() {
         require(isPrepared && !isOver, "a launch can be committed only once, after it was prepared");
-        StackReserve.touch();
         isOver = true;
         if (uses.isEmpty()) {
             return;
@@ -121,7 +118,6 @@ public final class TrackedLaunch implements AutoCloseable {
      */
     public void cancel() {
         require(!isOver, "a launch that is over cannot be cancelled");
-        StackReserve.touch();
         isOver = true;
         for (int i = 0; isPrepared && i < uses.size(); i++) {
             uses.get(i).block.cancel(uses.get(i).access, stream);
@@ -132,7 +128,6 @@ public final class TrackedLaunch implements AutoCloseable {
     @Override
     public void close() {
         if (isPrepared && !isOver) {
-            StackReserve.touch();
             isOver = true;
             loseEvents();
         }

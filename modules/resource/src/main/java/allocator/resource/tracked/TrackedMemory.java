@@ -1,11 +1,9 @@
 package allocator.resource.tracked;
 
-import allocator.provider.support.StackReserve;
 import allocator.resource.MemoryContext;
 import allocator.resource.MemoryResource;
 import allocator.resource.StackOrderException;
 import allocator.resource.StreamOrderedMemoryResource;
-import allocator.resource.TakenBackException;
 import allocator.resource.budget.Budget;
 import allocator.resource.budget.BudgetResource;
 import allocator.spi.DeviceException;
@@ -114,23 +112,19 @@ public final class TrackedMemory implements AutoCloseable {
         if (byteSize <= 0) {
             throw new IllegalArgumentException("byteSize is " + byteSize + ", a tracked block has at least 1");
         }
-        StackReserve.touch();
         final long byteAlignment = upstream.memory().byteAlignment();
         final TrackedBlock block =
                 new TrackedBlock(this, byteSize, byteAlignment, LAST_GENERATION.incrementAndGet(), tag);
         final StreamUse use = new StreamUse(stream);
-        requests.charge(byteSize);
-        boolean isAllocated = false;
+        final Exception reapFailure = requests.charge(byteSize);
         try {
-            block.at(requests.allocate(byteSize, byteAlignment, stream));
+            requests.allocate(block, stream, reapFailure);
             block.begin(record(stream, 1));
             publish(block);
-            isAllocated = true;
             return block;
-        } finally {
-            if (!isAllocated) {
-                undo(block, use);
-            }
+        } catch (Throwable e) {
+            undo(block, use, e);
+            throw e;
         }
     }
 
@@ -142,30 +136,27 @@ public final class TrackedMemory implements AutoCloseable {
     }
 
     /** Gives an allocation up that failed half way: its memory goes back in stream order, or else by a reap. */
-    private void undo(TrackedBlock block, StreamUse use) {
+    private void undo(TrackedBlock block, StreamUse use, Throwable failure) {
         if (block.address() == 0) {
             bytes.cancel(block.byteSize());
             return;
         }
         live.remove(block);
         boolean isReturned = false;
-        pending.begin(block);
         try {
             ordered.deallocate(block.address(), block.byteSize(), block.byteAlignment(), use.stream);
             isReturned = true;
-        } catch (TakenBackException e) {
-            isReturned = true;
-        } catch (Throwable e) {
-            // The failure of the allocation is the one to report; a reap tries again.
-        }
-        if (isReturned) {
-            pending.end(block);
-            bytes.cancel(block.byteSize());
-            block.forgetAllocation();
-        } else {
-            block.discard(use);
-            bytes.freed(block.byteSize());
-            pending.add(block);
+        } catch (RuntimeException e) {
+            ReapingRequests.suppress(failure, e);
+        } finally {
+            if (isReturned) {
+                bytes.cancel(block.byteSize());
+                block.forgetAllocation();
+            } else {
+                block.discard(use);
+                bytes.freed(block.byteSize());
+                pending.add(block);
+            }
         }
     }
 
@@ -218,7 +209,6 @@ public final class TrackedMemory implements AutoCloseable {
     private void queue(Waits waits, TrackedBlock block, Access access, SyncStream stream) {
         boolean isPrepared = false;
         try {
-            StackReserve.touch();
             for (SharedEvent event : waits.events()) {
                 event.await(stream);
             }
@@ -288,7 +278,6 @@ public final class TrackedMemory implements AutoCloseable {
      */
     public void finish(TrackedBlock block, Access access, SyncStream stream) {
         block.requireOwner(this);
-        StackReserve.touch();
         block.requireOpen(access, stream);
         SharedEvent event = null;
         boolean isFinished = false;
@@ -333,7 +322,6 @@ public final class TrackedMemory implements AutoCloseable {
      */
     public void free(TrackedBlock block) {
         block.requireOwner(this);
-        StackReserve.touch();
         if (checked == null) {
             block.free();
         } else {
@@ -348,8 +336,7 @@ public final class TrackedMemory implements AutoCloseable {
      * Returns the memory of freed blocks whose uses are complete to the upstream. Polls events and never waits.
      *
      * @return number of bytes returned
-     * @throws DeviceException if the driver fails for a block, which stays pending unless the exception is a
-     *     {@link TakenBackException}; the others are reaped
+     * @throws DeviceException if the driver fails for a block, which stays pending; the others are reaped
      */
     public long reap() {
         return pending.reap();

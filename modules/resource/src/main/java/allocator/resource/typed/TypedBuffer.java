@@ -1,9 +1,7 @@
 package allocator.resource.typed;
 
-import allocator.provider.support.StackReserve;
 import allocator.resource.MemoryContext;
 import allocator.resource.MemoryResource;
-import allocator.resource.TakenBackException;
 import allocator.resource.base.NativeMemory;
 import allocator.spi.DataTransfer;
 import allocator.spi.InvalidSizeException;
@@ -21,8 +19,6 @@ import org.jspecify.annotations.Nullable;
  * Otherwise a call that copies returns when the copy is complete, and no work may use the buffer during the call. Not
  * thread-safe.
  *
- * <p>Memory that cannot be deallocated after a move is kept; the next move and {@link #close} try again.
- *
  * @param <L> type of the layout
  */
 public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
@@ -36,11 +32,6 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
     private long moves;
 
     private boolean isClosed;
-
-    /** Memory that could not be deallocated, and its number of elements; {@code 0} for none. */
-    private long leftAddress;
-
-    private long leftCapacity;
 
     /** A view of part of a buffer, valid until the buffer moves or is closed. It owns no memory. */
     public final class Slice {
@@ -215,19 +206,13 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
     }
 
     private void moveTo(long newCapacity) {
-        returnLeft();
-        StackReserve.touch();
         final long newAddress = allocateCopy(newCapacity);
-        leftAddress = address;
-        leftCapacity = capacity;
+        final long oldAddress = address;
+        final long oldCapacity = capacity;
         address = newAddress;
         capacity = newCapacity;
         moves++;
-        try {
-            returnLeft();
-        } catch (Throwable e) {
-            // The buffer has moved; the next move or close tries again.
-        }
+        allocator.deallocate(oldAddress, oldCapacity);
     }
 
     /** Allocates memory and copies the elements into it. */
@@ -239,33 +224,10 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
             isCopied = true;
         } finally {
             if (!isCopied) {
-                giveUp(newAddress, newCapacity);
+                allocator.deallocate(newAddress, newCapacity);
             }
         }
         return newAddress;
-    }
-
-    private void giveUp(long newAddress, long newCapacity) {
-        leftAddress = newAddress;
-        leftCapacity = newCapacity;
-        try {
-            returnLeft();
-        } catch (Throwable e) {
-            // The failure of the copy is the one to report.
-        }
-    }
-
-    /** Deallocates memory that could not be deallocated before. */
-    private void returnLeft() {
-        if (leftAddress != 0) {
-            try {
-                allocator.deallocate(leftAddress, leftCapacity);
-            } catch (TakenBackException e) {
-                leftAddress = 0;
-                throw e;
-            }
-            leftAddress = 0;
-        }
     }
 
     private void copyTo(long target) {
@@ -283,8 +245,6 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
      */
     public TypedBuffer<L> copy() {
         requireOpen();
-        returnLeft();
-        StackReserve.touch();
         final TypedBuffer<L> copy = new TypedBuffer<>(allocator, transfer);
         copy.hold(allocateCopy(count), count);
         return copy;
@@ -306,35 +266,21 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
     }
 
     /**
-     * Deallocates the memory. A second call does nothing, unless the first failed: it then deallocates what is left.
+     * Deallocates the memory. A second call does nothing, unless the resource rejected the first.
      *
      * @throws allocator.spi.AllocatorException as {@link MemoryResource#deallocate(long, long, long)}; the buffer is
      *     closed
      */
     @Override
     public void close() {
-        StackReserve.touch();
         if (!isClosed) {
             isClosed = true;
             moves++;
         }
-        try {
-            returnLeft();
-        } finally {
-            if (address != 0) {
-                deallocate();
-            }
-        }
-    }
-
-    private void deallocate() {
-        try {
+        if (address != 0) {
             allocator.deallocate(address, capacity);
-        } catch (TakenBackException e) {
             address = 0;
-            throw e;
         }
-        address = 0;
     }
 
     private MemoryResource resource() {

@@ -12,7 +12,6 @@ import allocator.resource.MemoryResource;
 import allocator.resource.ResourceAllocator;
 import allocator.resource.StackOrderException;
 import allocator.resource.StatisticsResource;
-import allocator.resource.TakenBackException;
 import allocator.spi.DeviceException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.OutOfMemoryException;
@@ -82,18 +81,6 @@ class BudgetResourceTest {
         assertThat(budget.status().charge()).isEqualTo(60);
         addresses.before(call -> {});
         resource.deallocate(address, 60);
-        assertThat(budget.status().charge()).isZero();
-    }
-
-    @Test
-    void aBlockThatAnAllocatorHasTakenBackIsReleased() {
-        Budget budget = Budget.of("all", 100);
-        MemoryResource resource = new BudgetResource(addresses, budget);
-        long address = resource.allocate(60);
-        addresses.afterFree(() -> {
-            throw new TakenBackException(new DeviceException("the driver fails", null));
-        });
-        assertThatThrownBy(() -> resource.deallocate(address, 60)).isInstanceOf(TakenBackException.class);
         assertThat(budget.status().charge()).isZero();
     }
 

@@ -5,8 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import allocator.resource.FakeResource;
 import allocator.resource.budget.Budget;
 import allocator.testkit.FakeStream;
-import java.util.ArrayList;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class LiveTrackedBlocksTest {
@@ -18,21 +16,6 @@ class LiveTrackedBlocksTest {
         TrackedBlock block = new TrackedBlock(memory, 1, 256, generation, "test");
         block.at(address);
         return block;
-    }
-
-    @Test
-    void theTableIsSmallOnceItsBlocksAreFreed() {
-        LiveTrackedBlocks live = new LiveTrackedBlocks();
-        int atFirst = live.capacity();
-        List<TrackedBlock> blocks = new ArrayList<>();
-        for (int i = 1; i <= 100_000; i++) {
-            blocks.add(block(256L * i, i));
-            assertThat(live.put(blocks.getLast())).isNull();
-        }
-        assertThat(live.capacity()).isGreaterThan(100_000);
-        blocks.forEach(live::remove);
-        assertThat(live.all()).isEmpty();
-        assertThat(live.capacity()).isLessThanOrEqualTo(4 * atFirst);
     }
 
     @Test

@@ -292,61 +292,6 @@ class TrackedMemoryTest {
             assertThat(memory.reap()).isEqualTo(MIB);
         }
 
-        private DeviceException lateFailure() {
-            resource.afterFree(() -> {});
-            return new DeviceException("earlier work failed", null);
-        }
-
-        @Test
-        void memoryThatTheUpstreamHandsOutAgainAfterAFailureIsReturnedOnce() {
-            TrackedBlock block = memory.allocate(MIB, one, "test");
-            memory.free(block);
-            events.advanceAll();
-            resource.afterFree(() -> {
-                throw lateFailure();
-            });
-            assertThatThrownBy(memory::reap).isInstanceOf(DeviceException.class);
-            TrackedBlock again = memory.allocate(MIB, one, "again");
-            assertThat(again.address()).isEqualTo(block.address());
-            assertThat(memory.reap()).isEqualTo(MIB);
-            assertThat(resource.blocks()).isOne();
-            assertThat(memory.status()).isEqualTo(new TrackedMemory.Status(MIB, 0, 7 * MIB));
-            memory.free(again);
-        }
-
-        @Test
-        void memoryThatTheUpstreamHandsOutAgainBeforeAFailureIsReturnedOnce() {
-            TrackedBlock block = memory.allocate(MIB, one, "test");
-            memory.free(block);
-            events.advanceAll();
-            List<TrackedBlock> again = new ArrayList<>();
-            resource.afterFree(() -> {
-                again.add(memory.allocate(MIB, one, "again"));
-                throw lateFailure();
-            });
-            assertThatThrownBy(memory::reap).isInstanceOf(DeviceException.class);
-            assertThat(again.getFirst().address()).isEqualTo(block.address());
-            assertThat(memory.reap()).isEqualTo(MIB);
-            assertThat(resource.blocks()).isOne();
-            memory.free(again.getFirst());
-        }
-
-        @Test
-        void memoryOfAFailedAllocationThatTheUpstreamHandsOutAgainIsReturnedOnce() {
-            events.failNext("record");
-            resource.afterFree(() -> {
-                throw lateFailure();
-            });
-            assertThatThrownBy(() -> memory.allocate(MIB, one, "test")).isInstanceOf(DeviceException.class);
-            assertThat(memory.status().pending()).isEqualTo(MIB);
-            TrackedBlock again = memory.allocate(MIB, one, "again");
-            memory.reap(); // records the missing event
-            events.advanceAll();
-            assertThat(memory.reap()).isEqualTo(MIB);
-            assertThat(resource.blocks()).isOne();
-            memory.free(again);
-        }
-
         @Test
         void aBlockWhoseDeallocationFailsStaysPending() {
             TrackedBlock block = memory.allocate(MIB, one, "test");

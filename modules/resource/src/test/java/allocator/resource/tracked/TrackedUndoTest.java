@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.resource.FakeResource;
-import allocator.resource.TakenBackException;
 import allocator.resource.budget.Budget;
 import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
@@ -75,17 +74,6 @@ class TrackedUndoTest {
         memory.close();
         assertThat(events.live()).isZero();
         assertThat(resource.blocks()).isZero();
-        assertThat(budget.status().charge()).isZero();
-    }
-
-    @Test
-    void memoryThatIsTakenBackOnTheWayIsNotReturnedAgain() {
-        events.failNext("record");
-        resource.afterFree(() -> {
-            throw new TakenBackException(new DeviceException("the free fails", null));
-        });
-        assertThatThrownBy(() -> memory.allocate(BYTES, one, "block")).hasMessageContaining("of record");
-        assertThat(memory.status().pending()).isZero();
         assertThat(budget.status().charge()).isZero();
     }
 
