@@ -41,12 +41,14 @@ public interface Allocator {
      * {@link StreamAwareAllocator#allocOnStream}. The allocator decides whether to return the memory to the device or
      * to hold it for further allocations; see {@link ShrinkableAllocator#shrink}.
      *
+     * <p>A free of a live block takes effect, whatever the device says: it never throws {@link DeviceException} (A-06).
+     * Memory that the device refuses to take back counts as held, is not handed out, and is offered again: at a shrink,
+     * at the last release, and once before a request fails (A-07).
+     *
      * @param address the address that the allocation returned; {@code 0} does nothing (A-02)
      * @throws InvalidFreeException if {@code address} is not the start of a live block of this allocator: a
      *     {@link ForeignAddressException}, {@link InteriorAddressException} or {@link DoubleFreeException}, as far as
      *     the allocator can distinguish them (A-06); nothing changes
-     * @throws DeviceException if the driver fails to take the memory back; the block is dead nevertheless. After any
-     *     other exception or error the block is still live, and freeing it again tries again (A-07)
      * @throws AllocatorClosedException if this allocator is closed
      */
     void free(long address);

@@ -23,6 +23,7 @@ import allocator.conformance.rules.factories.ReferenceRules;
 import allocator.conformance.rules.factories.SettingRules;
 import allocator.conformance.rules.failures.DeviceRules;
 import allocator.conformance.rules.failures.FailureRules;
+import allocator.conformance.rules.failures.RefusalRules;
 import allocator.conformance.rules.regions.ArenaRules;
 import allocator.conformance.rules.regions.ReturnRules;
 import allocator.conformance.rules.regions.ReuseRules;
@@ -430,6 +431,15 @@ public abstract class AllocatorConformance {
 
     @Nested
     @Order(36)
+    @DisplayName("Refused memory")
+    class Refused extends RefusalRules {
+        Refused() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(37)
     @DisplayName("Known faults of others")
     class Regressions extends RegressionRules {
         Regressions() {
@@ -438,7 +448,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(37)
+    @Order(38)
     @DisplayName("Random programs")
     class Programs extends ProgramRules {
         Programs() {
@@ -447,7 +457,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(38)
+    @Order(39)
     @DisplayName("Leaks")
     class Leaks extends LeakRules {
         Leaks() {
