@@ -71,7 +71,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestClassOrder(ClassOrderer.OrderAnnotation.class)
-@ExtendWith(SelectedRules.class)
+@ExtendWith({SelectedRules.class, SharedFixture.class})
 public abstract class AllocatorConformance {
     private @Nullable ProviderFixture fixture;
 
@@ -107,7 +107,8 @@ public abstract class AllocatorConformance {
         return configured;
     }
 
-    private ProviderFixture fixture() {
+    /** Returns what all chapters share. */
+    ProviderFixture fixture() {
         if (fixture == null) {
             fixture = new ProviderFixture(this::factory, this::probe, this::settings);
         }
@@ -117,351 +118,195 @@ public abstract class AllocatorConformance {
     @Nested
     @Order(1)
     @DisplayName("Discovery and memories")
-    class Discovery extends DiscoveryRules {
-        Discovery() {
-            super(fixture());
-        }
-    }
+    class Discovery extends DiscoveryRules {}
 
     @Nested
     @Order(2)
     @DisplayName("Lookups")
-    class Lookups extends LookupRules {
-        Lookups() {
-            super(fixture());
-        }
-    }
+    class Lookups extends LookupRules {}
 
     @Nested
     @Order(3)
     @DisplayName("References and closing")
-    class References extends ReferenceRules {
-        References() {
-            super(fixture());
-        }
-    }
+    class References extends ReferenceRules {}
 
     @Nested
     @Order(4)
     @DisplayName("Instances and factories")
-    class Instances extends InstanceRules {
-        Instances() {
-            super(fixture());
-        }
-    }
+    class Instances extends InstanceRules {}
 
     @Nested
     @Order(5)
     @DisplayName("Levels and lifetimes")
-    class Lifetimes extends LifetimeRules {
-        Lifetimes() {
-            super(fixture());
-        }
-    }
+    class Lifetimes extends LifetimeRules {}
 
     @Nested
     @Order(6)
     @DisplayName("Identity over time")
-    class Identities extends IdentityRules {
-        Identities() {
-            super(fixture());
-        }
-    }
+    class Identities extends IdentityRules {}
 
     @Nested
     @Order(7)
     @DisplayName("Options")
-    class Options extends OptionRules {
-        Options() {
-            super(fixture());
-        }
-    }
+    class Options extends OptionRules {}
 
     @Nested
     @Order(8)
     @DisplayName("Settings in company")
-    class Settings extends SettingRules {
-        Settings() {
-            super(fixture());
-        }
-    }
+    class Settings extends SettingRules {}
 
     @Nested
     @Order(9)
     @DisplayName("Regions of arenas")
-    class Arenas extends ArenaRules {
-        Arenas() {
-            super(fixture());
-        }
-    }
+    class Arenas extends ArenaRules {}
 
     @Nested
     @Order(10)
     @DisplayName("Allocating")
-    class Allocations extends AllocationRules {
-        Allocations() {
-            super(fixture());
-        }
-    }
+    class Allocations extends AllocationRules {}
 
     @Nested
     @Order(11)
     @DisplayName("Large blocks and limits")
-    class Sizes extends SizeRules {
-        Sizes() {
-            super(fixture());
-        }
-    }
+    class Sizes extends SizeRules {}
 
     @Nested
     @Order(12)
     @DisplayName("Contents")
-    class ContentsOfBlocks extends ContentRules {
-        ContentsOfBlocks() {
-            super(fixture());
-        }
-    }
+    class ContentsOfBlocks extends ContentRules {}
 
     @Nested
     @Order(13)
     @DisplayName("Exhaustion and recovery")
-    class Exhaustion extends ExhaustionRules {
-        Exhaustion() {
-            super(fixture());
-        }
-    }
+    class Exhaustion extends ExhaustionRules {}
 
     @Nested
     @Order(14)
     @DisplayName("What a shortage says and counts")
-    class ShortageCases extends ShortageRules {
-        ShortageCases() {
-            super(fixture());
-        }
-    }
+    class ShortageCases extends ShortageRules {}
 
     @Nested
     @Order(15)
     @DisplayName("At a limit")
-    class Limits extends LimitRules {
-        Limits() {
-            super(fixture());
-        }
-    }
+    class Limits extends LimitRules {}
 
     @Nested
     @Order(16)
     @DisplayName("Invalid frees")
-    class Frees extends FreeRules {
-        Frees() {
-            super(fixture());
-        }
-    }
+    class Frees extends FreeRules {}
 
     @Nested
     @Order(17)
     @DisplayName("Reserving")
-    class Reserves extends ReserveRules {
-        Reserves() {
-            super(fixture());
-        }
-    }
+    class Reserves extends ReserveRules {}
 
     @Nested
     @Order(18)
     @DisplayName("Statistics")
-    class Statistics extends StatisticsRules {
-        Statistics() {
-            super(fixture());
-        }
-    }
+    class Statistics extends StatisticsRules {}
 
     @Nested
     @Order(19)
     @DisplayName("Counters")
-    class Counters extends CounterRules {
-        Counters() {
-            super(fixture());
-        }
-    }
+    class Counters extends CounterRules {}
 
     @Nested
     @Order(20)
     @DisplayName("Shrinking")
-    class Shrinks extends ShrinkRules {
-        Shrinks() {
-            super(fixture());
-        }
-    }
+    class Shrinks extends ShrinkRules {}
 
     @Nested
     @Order(21)
     @DisplayName("Memory that is used again")
-    class Reuse extends ReuseRules {
-        Reuse() {
-            super(fixture());
-        }
-    }
+    class Reuse extends ReuseRules {}
 
     @Nested
     @Order(22)
     @DisplayName("Order between streams")
-    class StreamOrder extends StreamOrderRules {
-        StreamOrder() {
-            super(fixture());
-        }
-    }
+    class StreamOrder extends StreamOrderRules {}
 
     @Nested
     @Order(23)
     @DisplayName("Events and blocks of streams")
-    class StreamStamps extends StreamStampRules {
-        StreamStamps() {
-            super(fixture());
-        }
-    }
+    class StreamStamps extends StreamStampRules {}
 
     @Nested
     @Order(24)
     @DisplayName("Waits for streams")
-    class StreamWaits extends StreamWaitRules {
-        StreamWaits() {
-            super(fixture());
-        }
-    }
+    class StreamWaits extends StreamWaitRules {}
 
     @Nested
     @Order(25)
     @DisplayName("Queued work")
-    class QueuedWork extends QueuedWorkRules {
-        QueuedWork() {
-            super(fixture());
-        }
-    }
+    class QueuedWork extends QueuedWorkRules {}
 
     @Nested
     @Order(26)
     @DisplayName("Streams, runs and closing")
-    class StreamLifetimes extends StreamLifetimeRules {
-        StreamLifetimes() {
-            super(fixture());
-        }
-    }
+    class StreamLifetimes extends StreamLifetimeRules {}
 
     @Nested
     @Order(27)
     @DisplayName("One stream")
-    class OneStream extends OneStreamRules {
-        OneStream() {
-            super(fixture());
-        }
-    }
+    class OneStream extends OneStreamRules {}
 
     @Nested
     @Order(28)
     @DisplayName("Concurrency")
-    class Concurrency extends ConcurrencyRules {
-        Concurrency() {
-            super(fixture());
-        }
-    }
+    class Concurrency extends ConcurrencyRules {}
 
     @Nested
     @Order(29)
     @DisplayName("Contention")
-    class Contention extends ContentionRules {
-        Contention() {
-            super(fixture());
-        }
-    }
+    class Contention extends ContentionRules {}
 
     @Nested
     @Order(30)
     @DisplayName("Pairs of calls")
-    class CallPairs extends CallPairRules {
-        CallPairs() {
-            super(fixture());
-        }
-    }
+    class CallPairs extends CallPairRules {}
 
     @Nested
     @Order(31)
     @DisplayName("Copying and the host's view")
-    class Copies extends CopyRules {
-        Copies() {
-            super(fixture());
-        }
-    }
+    class Copies extends CopyRules {}
 
     @Nested
     @Order(32)
     @DisplayName("Copies of every size")
-    class CopyPatterns extends CopyPatternRules {
-        CopyPatterns() {
-            super(fixture());
-        }
-    }
+    class CopyPatterns extends CopyPatternRules {}
 
     @Nested
     @Order(33)
     @DisplayName("Memory of the process")
-    class Returns extends ReturnRules {
-        Returns() {
-            super(fixture());
-        }
-    }
+    class Returns extends ReturnRules {}
 
     @Nested
     @Order(34)
     @DisplayName("The end of a device")
-    class Devices extends DeviceRules {
-        Devices() {
-            super(fixture());
-        }
-    }
+    class Devices extends DeviceRules {}
 
     @Nested
     @Order(35)
     @DisplayName("Device failures")
-    class Failures extends FailureRules {
-        Failures() {
-            super(fixture());
-        }
-    }
+    class Failures extends FailureRules {}
 
     @Nested
     @Order(36)
     @DisplayName("Refused memory")
-    class Refused extends RefusalRules {
-        Refused() {
-            super(fixture());
-        }
-    }
+    class Refused extends RefusalRules {}
 
     @Nested
     @Order(37)
     @DisplayName("Known faults of others")
-    class Regressions extends RegressionRules {
-        Regressions() {
-            super(fixture());
-        }
-    }
+    class Regressions extends RegressionRules {}
 
     @Nested
     @Order(38)
     @DisplayName("Random programs")
-    class Programs extends ProgramRules {
-        Programs() {
-            super(fixture());
-        }
-    }
+    class Programs extends ProgramRules {}
 
     @Nested
     @Order(39)
     @DisplayName("Leaks")
-    class Leaks extends LeakRules {
-        Leaks() {
-            super(fixture());
-        }
-    }
+    class Leaks extends LeakRules {}
 }

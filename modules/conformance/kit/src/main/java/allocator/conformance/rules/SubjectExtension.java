@@ -49,7 +49,7 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
 
     @Override
     public Stream<TestTemplateInvocationContext> provideTestTemplateInvocationContexts(ExtensionContext context) {
-        final ProviderFixture fixture = ((Chapter) context.getRequiredTestInstance()).fixture();
+        final ProviderFixture fixture = ProviderFixture.of(context);
         final Method method = context.getRequiredTestMethod();
         final ConformanceSettings settings =
                 fixture.settings(ConformanceSettings.from(context::getConfigurationParameter));
@@ -165,13 +165,14 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
                     return null;
                 });
                 return true;
-            } catch (AssertionFailedError _) {
-                return false;
+            } catch (AssertionFailedError | TestAbortedException _) {
+                return false; // a skip proves nothing either
             }
         }
 
         private void once(String test, Invocation<Void> invocation) throws Throwable {
             boolean passed = false;
+            boolean skipped = false;
             try {
                 Watchdog.call(test, subject.fixture().timeLimit(subject.settings()), () -> {
                     subject.open();
@@ -184,17 +185,20 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
                     }
                 });
                 passed = true;
+            } catch (TestAbortedException skip) {
+                skipped = true;
+                throw skip;
             } catch (HangError hang) {
                 subject.fixture().hung();
                 subject.abandon();
                 throw hang;
             } finally {
-                close(test, passed);
+                close(test, passed, skipped);
             }
         }
 
-        /** Cleans up; the last chapter reports the faults found after a test that passed. */
-        private void close(String test, boolean passed) throws Throwable {
+        /** Cleans up; the last chapter reports the faults found after a test that passed or was skipped. */
+        private void close(String test, boolean passed, boolean skipped) throws Throwable {
             final ProviderFixture fixture = subject.fixture();
             final String which = test + " on " + name;
             List<CleanupFindings.Finding> findings;
@@ -206,7 +210,7 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
                 subject.abandon();
                 findings = List.of(subject.hangOfClose(which, String.valueOf(hang.getMessage())));
             }
-            if (passed) {
+            if (passed || (skipped && !findings.isEmpty())) {
                 fixture.cleanup().testDone();
                 findings.forEach(fixture.cleanup()::add);
             }

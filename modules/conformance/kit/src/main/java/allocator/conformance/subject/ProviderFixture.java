@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -17,6 +18,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.ExtensionContext;
 
 /** The state that all chapters share in a run on one provider: its factories, its memories, and cleanup findings. */
 public final class ProviderFixture {
@@ -30,6 +32,8 @@ public final class ProviderFixture {
     private static final Duration GLANCE = Duration.ofMillis(60);
 
     private static final Duration LOOK = Duration.ofSeconds(1);
+
+    private static final ExtensionContext.Namespace SHARED = ExtensionContext.Namespace.create(ProviderFixture.class);
 
     private final Supplier<EpFactory> factories;
     private final Function<EpFactory, Optional<DeviceProbe>> probes;
@@ -66,6 +70,16 @@ public final class ProviderFixture {
         this.factories = factories;
         this.probes = probes;
         this.settings = settings;
+    }
+
+    /** Passes a fixture to the tests below a context. */
+    public static void share(ExtensionContext context, ProviderFixture fixture) {
+        context.getStore(SHARED).put(ProviderFixture.class, fixture);
+    }
+
+    /** Returns the fixture that was passed to a test. */
+    public static ProviderFixture of(ExtensionContext context) {
+        return Objects.requireNonNull(context.getStore(SHARED).get(ProviderFixture.class, ProviderFixture.class));
     }
 
     /** Returns the settings of the suites where {@code configured} are those of JUnit's configuration. */

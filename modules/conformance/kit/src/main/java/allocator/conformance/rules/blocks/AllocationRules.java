@@ -6,7 +6,6 @@ import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Blocks;
 import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.conformance.subject.Workers;
 import allocator.spi.Allocator;
@@ -39,10 +38,6 @@ public abstract class AllocationRules extends Chapter {
 
     /** The most that an allocator may keep of freed blocks of one size before it uses them again. */
     private static final long MOST_KEPT = 256 * MIB;
-
-    protected AllocationRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     @ConformanceTest
     void required_A01_negativeSizesAreRefused(Subject subject) {

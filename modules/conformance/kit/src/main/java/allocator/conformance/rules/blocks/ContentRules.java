@@ -6,7 +6,6 @@ import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Blocks;
 import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.InvalidFreeException;
@@ -25,10 +24,6 @@ import java.util.function.LongUnaryOperator;
 public abstract class ContentRules extends Chapter {
     /** The most bytes of a block that are compared; larger blocks are compared at both ends. */
     private static final long END = 8192;
-
-    protected ContentRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     /** Live blocks whose bytes are known. */
     private static final class Canaries {

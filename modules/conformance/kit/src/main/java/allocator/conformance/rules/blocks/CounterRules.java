@@ -4,7 +4,6 @@ import allocator.conformance.rules.AllocationCalls;
 import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.StatisticsCheck;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
@@ -26,10 +25,6 @@ import java.util.function.LongUnaryOperator;
 /** Chapter S: every counter, compared exactly after programs whose effects are known. */
 public abstract class CounterRules extends Chapter {
     private static final long MIB = 1 << 20;
-
-    protected CounterRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     /** Returns an allocator that no other user has, which counts. */
     private static Allocator counting(Subject subject) {

@@ -4,7 +4,6 @@ import allocator.conformance.rules.AllocationCalls;
 import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
@@ -26,10 +25,6 @@ import java.util.function.LongUnaryOperator;
 /** What is granted at a limit: cached memory, reserves and the memory of streams must not stand in the way. */
 public abstract class LimitRules extends Chapter {
     private static final long MIB = 1 << 20;
-
-    protected LimitRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     private static long grant(LongUnaryOperator call, long byteSize, String story) {
         try {

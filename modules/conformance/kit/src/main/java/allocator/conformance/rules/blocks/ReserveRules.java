@@ -5,7 +5,6 @@ import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Blocks;
 import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
@@ -17,10 +16,6 @@ import java.util.SplittableRandom;
 /** Chapter R: reserves and allocations share a limit, and nothing else. */
 public abstract class ReserveRules extends Chapter {
     private static final long MIB = 1 << 20;
-
-    protected ReserveRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     @ConformanceTest
     void required_R01_reservesAndAllocationsDoNotOverlap(Subject subject) {

@@ -7,7 +7,6 @@ import allocator.conformance.subject.Blocks;
 import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Contents.Part;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.StatisticsCheck;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
@@ -43,10 +42,6 @@ public abstract class SizeRules extends Chapter {
     private static final long[] HUGE = {GIB + 1, 2 * GIB - 255, 2 * GIB + 4097, 4 * GIB + 4097};
 
     private static final long[] LIMITS = {2 * GIB, 2 * GIB + MIB, 3 * GIB, 4 * GIB, 4 * GIB + MIB, 9 * GIB};
-
-    protected SizeRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     private static OptionalLong tryAlloc(LongUnaryOperator call, long byteSize) {
         try {

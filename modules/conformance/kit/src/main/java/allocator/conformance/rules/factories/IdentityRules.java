@@ -3,7 +3,6 @@ package allocator.conformance.rules.factories;
 import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorException;
@@ -25,10 +24,6 @@ import java.util.Map;
 /** Chapters F, L and O: what a factory and an allocator say of themselves does not change by what happens to them. */
 public abstract class IdentityRules extends Chapter {
     private static final long MIB = 1 << 20;
-
-    protected IdentityRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     /** What may happen to an allocator, by its name. */
     private static Map<String, Runnable> events(Subject subject, Allocator allocator) {

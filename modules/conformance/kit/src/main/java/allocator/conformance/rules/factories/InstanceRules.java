@@ -4,7 +4,6 @@ import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Blocks;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.StatisticsCheck;
 import allocator.conformance.subject.Subject;
 import allocator.conformance.subject.Workers;
@@ -31,10 +30,6 @@ import java.util.concurrent.TimeUnit;
 public abstract class InstanceRules extends Chapter {
     private static final long MIB = 1 << 20;
     private static final Map<String, String> EXCLUSIVE = Map.of(OptionKey.EXCLUSIVE.name(), "1");
-
-    protected InstanceRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     /** Creates that must be rejected, by what is wrong with them. */
     private static Map<String, Runnable> wrongCreates(Subject subject) {

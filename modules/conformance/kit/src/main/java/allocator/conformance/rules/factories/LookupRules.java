@@ -5,7 +5,6 @@ import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.rules.ConformanceTest.Scope;
 import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorException;
@@ -26,10 +25,6 @@ import java.util.function.Predicate;
 
 /** Chapter M: a provider looks memories up by their locations, and by nothing else. */
 public abstract class LookupRules extends Chapter {
-    protected LookupRules(ProviderFixture fixture) {
-        super(fixture);
-    }
-
     /** The lookups of a provider, by name; each returns whether it knows a memory. */
     private static Map<String, Predicate<MemoryInfo>> lookups(Subject subject) {
         final Map<String, Predicate<MemoryInfo>> lookups = new LinkedHashMap<>();

@@ -3,7 +3,6 @@ package allocator.conformance.rules.factories;
 import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.StatisticsCheck;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
@@ -29,10 +28,6 @@ public abstract class SettingRules extends Chapter {
     private static final long MIB = 1 << 20;
     private static final List<String> NUMBERS =
             List.of("0", "1", "2", "255", "256", "4096", "10000", "65536", "1000001", "16777216");
-
-    protected SettingRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     /** Returns values that a key accepts: numbers, and the words that it lists. */
     static List<String> accepted(OptionKey<?> key) {

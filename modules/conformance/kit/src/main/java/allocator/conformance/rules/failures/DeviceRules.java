@@ -6,7 +6,6 @@ import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Blocks;
 import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.DataTransfer;
@@ -43,10 +42,6 @@ public abstract class DeviceRules extends Chapter {
     private static final int MOST_MILLIS = 6_000;
 
     private static final int FEW_MILLIS = 700;
-
-    protected DeviceRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     /** A device that has been filled. */
     private record Full(Map<Long, Long> live, OutOfMemoryException failure) {

@@ -4,7 +4,6 @@ import allocator.conformance.DeviceProbe;
 import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorException;
@@ -23,10 +22,6 @@ import org.opentest4j.AssertionFailedError;
 /** Each device call of a program fails in turn, and the allocator must stay usable. */
 public abstract class FailureRules extends Chapter {
     private static final int MAX_CALLS = 400;
-
-    protected FailureRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     @ConformanceTest
     void required_A07_eachDeviceCallMayFail(Subject subject) {

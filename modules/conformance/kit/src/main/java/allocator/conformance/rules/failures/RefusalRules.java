@@ -6,7 +6,6 @@ import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Blocks;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorException;
@@ -29,10 +28,6 @@ import org.jspecify.annotations.Nullable;
 public abstract class RefusalRules extends Chapter {
     private static final long BLOCK = 3 << 20;
     private static final int MOST_CALLS = 40;
-
-    protected RefusalRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     @ConformanceTest
     void required_A06_aFreeTakesEffectWhateverTheDeviceSays(Subject subject) {

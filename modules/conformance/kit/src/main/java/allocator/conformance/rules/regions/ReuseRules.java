@@ -3,7 +3,6 @@ package allocator.conformance.rules.regions;
 import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
@@ -27,10 +26,6 @@ public abstract class ReuseRules extends Chapter {
     /** Sizes that allocators serve from different places, and how many blocks of them make several regions. */
     private static final Map<Long, Integer> BLOCKS =
             Map.of(48L, 4000, 1000L, 2000, 5000L, 200, 40 * KIB, 60, 700 * KIB, 12, 3 * MIB, 6);
-
-    protected ReuseRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     private static int countOf(Subject subject, long byteSize) {
         final int count = BLOCKS.getOrDefault(byteSize, 0);

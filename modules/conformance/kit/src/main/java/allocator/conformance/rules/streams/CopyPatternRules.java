@@ -5,7 +5,6 @@ import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.rules.ConformanceTest.Scope;
 import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorType;
@@ -56,10 +55,6 @@ public abstract class CopyPatternRules extends Chapter {
 
     private static final MemoryInfo STRANGER = new MemoryInfo(
             "Nowhere", new MemoryLocation(DeviceType.FPGA, 0xFFFF, 4711, MemoryType.DEFAULT), 1, AllocatorType.DEVICE);
-
-    protected CopyPatternRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     private static DataTransfer requireTransfer(Subject subject) {
         return Contents.transfer(subject, subject.memory())

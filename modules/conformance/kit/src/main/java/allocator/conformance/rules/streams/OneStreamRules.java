@@ -3,7 +3,6 @@ package allocator.conformance.rules.streams;
 import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.StreamAwareAllocator;
@@ -20,10 +19,6 @@ import org.jspecify.annotations.Nullable;
 public abstract class OneStreamRules extends Chapter {
     /** Regions may be at other addresses in each run, and decide where a block goes; so a difference has to repeat. */
     private static final int RUNS = 3;
-
-    protected OneStreamRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     @ConformanceTest
     void required_T08_oneStreamHoldsNoMoreThanNone(Subject subject) {

@@ -6,7 +6,6 @@ import allocator.conformance.rules.FreedMemory;
 import allocator.conformance.rules.StreamReuse;
 import allocator.conformance.subject.Blocks;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceType;
@@ -33,10 +32,6 @@ public abstract class StreamStampRules extends Chapter {
 
     /** The largest of {@link #COUNTS} in a quick run. */
     private static final int FEW = 300;
-
-    protected StreamStampRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     @ConformanceTest
     void required_T03_aWaitBeforeTheFreeDoesNotCountHoweverManyEvents(Subject subject) {

@@ -3,7 +3,6 @@ package allocator.conformance.rules.threads;
 import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.conformance.subject.Workers;
 import allocator.spi.Allocator;
@@ -30,10 +29,6 @@ public abstract class CallPairRules extends Chapter {
 
     /** How many blocks are looked for while others come and go. */
     private static final int KEPT = 100;
-
-    protected CallPairRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     @ConformanceTest
     void stochastic_C02_eachPairOfCallsReturns(Subject subject) throws Throwable {

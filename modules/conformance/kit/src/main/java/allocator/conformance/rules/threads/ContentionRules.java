@@ -3,7 +3,6 @@ package allocator.conformance.rules.threads;
 import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.StatisticsCheck;
 import allocator.conformance.subject.Subject;
 import allocator.conformance.subject.Workers;
@@ -34,10 +33,6 @@ public abstract class ContentionRules extends Chapter {
     private static final int MOST_MILLIS = 600;
 
     private static final int FEW_MILLIS = 100;
-
-    protected ContentionRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     private static Thread.Builder platform() {
         return Thread.ofPlatform().daemon();
