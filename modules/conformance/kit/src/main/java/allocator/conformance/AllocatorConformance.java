@@ -4,17 +4,14 @@ import allocator.conformance.rules.LeakRules;
 import allocator.conformance.rules.ProgramRules;
 import allocator.conformance.rules.RegressionRules;
 import allocator.conformance.rules.blocks.AllocationRules;
-import allocator.conformance.rules.blocks.ContentRules;
 import allocator.conformance.rules.blocks.CounterRules;
 import allocator.conformance.rules.blocks.ExhaustionRules;
 import allocator.conformance.rules.blocks.FreeRules;
-import allocator.conformance.rules.blocks.LimitRules;
 import allocator.conformance.rules.blocks.ReserveRules;
 import allocator.conformance.rules.blocks.ShortageRules;
 import allocator.conformance.rules.blocks.SizeRules;
 import allocator.conformance.rules.blocks.StatisticsRules;
 import allocator.conformance.rules.factories.DiscoveryRules;
-import allocator.conformance.rules.factories.IdentityRules;
 import allocator.conformance.rules.factories.InstanceRules;
 import allocator.conformance.rules.factories.LifetimeRules;
 import allocator.conformance.rules.factories.LookupRules;
@@ -28,7 +25,6 @@ import allocator.conformance.rules.regions.ArenaRules;
 import allocator.conformance.rules.regions.ReturnRules;
 import allocator.conformance.rules.regions.ReuseRules;
 import allocator.conformance.rules.regions.ShrinkRules;
-import allocator.conformance.rules.streams.CopyPatternRules;
 import allocator.conformance.rules.streams.CopyRules;
 import allocator.conformance.rules.streams.OneStreamRules;
 import allocator.conformance.rules.streams.QueuedWorkRules;
@@ -36,9 +32,7 @@ import allocator.conformance.rules.streams.StreamLifetimeRules;
 import allocator.conformance.rules.streams.StreamOrderRules;
 import allocator.conformance.rules.streams.StreamStampRules;
 import allocator.conformance.rules.streams.StreamWaitRules;
-import allocator.conformance.rules.threads.CallPairRules;
 import allocator.conformance.rules.threads.ConcurrencyRules;
-import allocator.conformance.rules.threads.ContentionRules;
 import allocator.conformance.subject.ProviderFixture;
 import allocator.spi.EpFactory;
 import java.util.Optional;
@@ -142,171 +136,141 @@ public abstract class AllocatorConformance {
 
     @Nested
     @Order(6)
-    @DisplayName("Identity over time")
-    class Identities extends IdentityRules {}
-
-    @Nested
-    @Order(7)
     @DisplayName("Options")
     class Options extends OptionRules {}
 
     @Nested
-    @Order(8)
+    @Order(7)
     @DisplayName("Settings in company")
     class Settings extends SettingRules {}
 
     @Nested
-    @Order(9)
+    @Order(8)
     @DisplayName("Regions of arenas")
     class Arenas extends ArenaRules {}
 
     @Nested
-    @Order(10)
+    @Order(9)
     @DisplayName("Allocating")
     class Allocations extends AllocationRules {}
 
     @Nested
-    @Order(11)
+    @Order(10)
     @DisplayName("Large blocks and limits")
     class Sizes extends SizeRules {}
 
     @Nested
-    @Order(12)
-    @DisplayName("Contents")
-    class ContentsOfBlocks extends ContentRules {}
-
-    @Nested
-    @Order(13)
+    @Order(11)
     @DisplayName("Exhaustion and recovery")
     class Exhaustion extends ExhaustionRules {}
 
     @Nested
-    @Order(14)
+    @Order(12)
     @DisplayName("What a shortage says and counts")
     class ShortageCases extends ShortageRules {}
 
     @Nested
-    @Order(15)
-    @DisplayName("At a limit")
-    class Limits extends LimitRules {}
-
-    @Nested
-    @Order(16)
+    @Order(13)
     @DisplayName("Invalid frees")
     class Frees extends FreeRules {}
 
     @Nested
-    @Order(17)
+    @Order(14)
     @DisplayName("Reserving")
     class Reserves extends ReserveRules {}
 
     @Nested
-    @Order(18)
+    @Order(15)
     @DisplayName("Statistics")
     class Statistics extends StatisticsRules {}
 
     @Nested
-    @Order(19)
+    @Order(16)
     @DisplayName("Counters")
     class Counters extends CounterRules {}
 
     @Nested
-    @Order(20)
+    @Order(17)
     @DisplayName("Shrinking")
     class Shrinks extends ShrinkRules {}
 
     @Nested
-    @Order(21)
+    @Order(18)
     @DisplayName("Memory that is used again")
     class Reuse extends ReuseRules {}
 
     @Nested
-    @Order(22)
+    @Order(19)
     @DisplayName("Order between streams")
     class StreamOrder extends StreamOrderRules {}
 
     @Nested
-    @Order(23)
+    @Order(20)
     @DisplayName("Events and blocks of streams")
     class StreamStamps extends StreamStampRules {}
 
     @Nested
-    @Order(24)
+    @Order(21)
     @DisplayName("Waits for streams")
     class StreamWaits extends StreamWaitRules {}
 
     @Nested
-    @Order(25)
+    @Order(22)
     @DisplayName("Queued work")
     class QueuedWork extends QueuedWorkRules {}
 
     @Nested
-    @Order(26)
+    @Order(23)
     @DisplayName("Streams, runs and closing")
     class StreamLifetimes extends StreamLifetimeRules {}
 
     @Nested
-    @Order(27)
+    @Order(24)
     @DisplayName("One stream")
     class OneStream extends OneStreamRules {}
 
     @Nested
-    @Order(28)
+    @Order(25)
     @DisplayName("Concurrency")
     class Concurrency extends ConcurrencyRules {}
 
     @Nested
-    @Order(29)
-    @DisplayName("Contention")
-    class Contention extends ContentionRules {}
-
-    @Nested
-    @Order(30)
-    @DisplayName("Pairs of calls")
-    class CallPairs extends CallPairRules {}
-
-    @Nested
-    @Order(31)
+    @Order(26)
     @DisplayName("Copying and the host's view")
     class Copies extends CopyRules {}
 
     @Nested
-    @Order(32)
-    @DisplayName("Copies of every size")
-    class CopyPatterns extends CopyPatternRules {}
-
-    @Nested
-    @Order(33)
+    @Order(27)
     @DisplayName("Memory of the process")
     class Returns extends ReturnRules {}
 
     @Nested
-    @Order(34)
+    @Order(28)
     @DisplayName("The end of a device")
     class Devices extends DeviceRules {}
 
     @Nested
-    @Order(35)
+    @Order(29)
     @DisplayName("Device failures")
     class Failures extends FailureRules {}
 
     @Nested
-    @Order(36)
+    @Order(30)
     @DisplayName("Refused memory")
     class Refused extends RefusalRules {}
 
     @Nested
-    @Order(37)
+    @Order(31)
     @DisplayName("Known faults of others")
     class Regressions extends RegressionRules {}
 
     @Nested
-    @Order(38)
+    @Order(32)
     @DisplayName("Random programs")
     class Programs extends ProgramRules {}
 
     @Nested
-    @Order(39)
+    @Order(33)
     @DisplayName("Leaks")
     class Leaks extends LeakRules {}
 }

@@ -39,9 +39,6 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
 
     private static final int LONGEST_NAME = 500;
 
-    /** How often a test may fail whose allocator gives memory back by itself. */
-    private static final int MOST_ATTEMPTS = 4;
-
     @Override
     public boolean supportsTestTemplate(ExtensionContext context) {
         return context.getRequiredTestMethod().isAnnotationPresent(ConformanceTest.class);
@@ -132,7 +129,7 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
                     invocation.skip();
                     throw Expect.skip("%s", obstacle);
                 }
-                run(method, invocation, context);
+                run(method.getName(), invocation);
             } catch (TestAbortedException skipped) {
                 throw skipped;
             } catch (HangError hang) {
@@ -144,33 +141,7 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
             }
         }
 
-        private void run(Method method, Invocation<Void> invocation, ExtensionContext context) throws Throwable {
-            try {
-                once(method.getName(), invocation);
-            } catch (AssertionFailedError failure) {
-                for (int i = 1; i < MOST_ATTEMPTS && subject.isRestless(); i++) {
-                    if (passesAgain(method, context)) {
-                        return;
-                    }
-                }
-                throw failure;
-            }
-        }
-
-        /** Runs a failed test again: free memory may have gone back by itself within it. */
-        private boolean passesAgain(Method method, ExtensionContext context) throws Throwable {
-            try {
-                once(method.getName(), () -> {
-                    context.getExecutableInvoker().invoke(method, context.getRequiredTestInstance());
-                    return null;
-                });
-                return true;
-            } catch (AssertionFailedError | TestAbortedException _) {
-                return false; // a skip proves nothing either
-            }
-        }
-
-        private void once(String test, Invocation<Void> invocation) throws Throwable {
+        private void run(String test, Invocation<Void> invocation) throws Throwable {
             boolean passed = false;
             boolean skipped = false;
             try {
