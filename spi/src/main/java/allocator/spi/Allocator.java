@@ -43,9 +43,9 @@ public interface Allocator {
      * {@link StreamAwareAllocator#allocOnStream}. The allocator decides whether to return the memory to the device or
      * to hold it for further allocations; see {@link ShrinkableAllocator#shrink}.
      *
-     * <p>The free of a live block takes effect whatever the device says. Memory that the device does not take back
-     * stays with the allocator: it counts as held, and is offered to the device again at a shrink, at the close, and
-     * before a request fails (A-07).
+     * <p>A free of a live block takes effect, whatever the device says: it never throws {@link DeviceException} (A-06).
+     * Memory that the device refuses to take back counts as held, is not handed out, and is offered again: at a shrink,
+     * at the last release, and once before a request fails (A-07).
      *
      * @param address the address that the allocation returned; {@code 0} does nothing (A-02)
      * @throws InvalidFreeException if {@code address} is not the start of a live block of this allocator: a

@@ -108,8 +108,8 @@ public interface EpFactory extends AutoCloseable {
      * @param allocator an allocator that {@link #createAllocator} of this factory returned
      * @throws UnknownAllocatorException if this factory did not create the allocator, or all references were returned;
      *     nothing changes (F-07)
-     * @throws DeviceException if the driver fails to take the memory back; the reference counts as returned
-     *     nevertheless
+     * @throws DeviceException if the device keeps memory; the message names the bytes. The allocator is closed and the
+     *     reference returned nevertheless, and releasing the allocator again offers the memory again (F-04)
      */
     void releaseAllocator(Allocator allocator);
 

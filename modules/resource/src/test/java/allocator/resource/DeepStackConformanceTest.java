@@ -5,8 +5,10 @@ import allocator.conformance.ConformanceSettings;
 import allocator.cpu.reference.CpuReferenceFactory;
 import allocator.spi.EpFactory;
 import allocator.testkit.DecoratedFactory;
+import org.junit.jupiter.api.Tag;
 
 /** A provider's allocator below every decorator keeps the whole contract. */
+@Tag("thorough")
 class DeepStackConformanceTest extends AllocatorConformance {
     @Override
     protected EpFactory factory() {

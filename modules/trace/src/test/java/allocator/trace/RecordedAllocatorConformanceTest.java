@@ -13,9 +13,11 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A recorded allocator keeps the whole contract. Only the end of a stack ends a recording. */
+@Tag("thorough")
 class RecordedAllocatorConformanceTest extends AllocatorConformance {
     @TempDir
     private static Path folder;

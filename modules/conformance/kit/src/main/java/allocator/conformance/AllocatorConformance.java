@@ -4,17 +4,14 @@ import allocator.conformance.rules.LeakRules;
 import allocator.conformance.rules.ProgramRules;
 import allocator.conformance.rules.RegressionRules;
 import allocator.conformance.rules.blocks.AllocationRules;
-import allocator.conformance.rules.blocks.ContentRules;
 import allocator.conformance.rules.blocks.CounterRules;
 import allocator.conformance.rules.blocks.ExhaustionRules;
 import allocator.conformance.rules.blocks.FreeRules;
-import allocator.conformance.rules.blocks.LimitRules;
 import allocator.conformance.rules.blocks.ReserveRules;
 import allocator.conformance.rules.blocks.ShortageRules;
 import allocator.conformance.rules.blocks.SizeRules;
 import allocator.conformance.rules.blocks.StatisticsRules;
 import allocator.conformance.rules.factories.DiscoveryRules;
-import allocator.conformance.rules.factories.IdentityRules;
 import allocator.conformance.rules.factories.InstanceRules;
 import allocator.conformance.rules.factories.LifetimeRules;
 import allocator.conformance.rules.factories.LookupRules;
@@ -23,11 +20,11 @@ import allocator.conformance.rules.factories.ReferenceRules;
 import allocator.conformance.rules.factories.SettingRules;
 import allocator.conformance.rules.failures.DeviceRules;
 import allocator.conformance.rules.failures.FailureRules;
+import allocator.conformance.rules.failures.RefusalRules;
 import allocator.conformance.rules.regions.ArenaRules;
 import allocator.conformance.rules.regions.ReturnRules;
 import allocator.conformance.rules.regions.ReuseRules;
 import allocator.conformance.rules.regions.ShrinkRules;
-import allocator.conformance.rules.streams.CopyPatternRules;
 import allocator.conformance.rules.streams.CopyRules;
 import allocator.conformance.rules.streams.OneStreamRules;
 import allocator.conformance.rules.streams.QueuedWorkRules;
@@ -35,9 +32,7 @@ import allocator.conformance.rules.streams.StreamLifetimeRules;
 import allocator.conformance.rules.streams.StreamOrderRules;
 import allocator.conformance.rules.streams.StreamStampRules;
 import allocator.conformance.rules.streams.StreamWaitRules;
-import allocator.conformance.rules.threads.CallPairRules;
 import allocator.conformance.rules.threads.ConcurrencyRules;
-import allocator.conformance.rules.threads.ContentionRules;
 import allocator.conformance.subject.ProviderFixture;
 import allocator.spi.EpFactory;
 import java.util.Optional;
@@ -70,7 +65,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestClassOrder(ClassOrderer.OrderAnnotation.class)
-@ExtendWith(SelectedRules.class)
+@ExtendWith({SelectedRules.class, SharedFixture.class})
 public abstract class AllocatorConformance {
     private @Nullable ProviderFixture fixture;
 
@@ -106,7 +101,8 @@ public abstract class AllocatorConformance {
         return configured;
     }
 
-    private ProviderFixture fixture() {
+    /** Returns what all chapters share. */
+    ProviderFixture fixture() {
         if (fixture == null) {
             fixture = new ProviderFixture(this::factory, this::probe, this::settings);
         }
@@ -116,342 +112,165 @@ public abstract class AllocatorConformance {
     @Nested
     @Order(1)
     @DisplayName("Discovery and memories")
-    class Discovery extends DiscoveryRules {
-        Discovery() {
-            super(fixture());
-        }
-    }
+    class Discovery extends DiscoveryRules {}
 
     @Nested
     @Order(2)
     @DisplayName("Lookups")
-    class Lookups extends LookupRules {
-        Lookups() {
-            super(fixture());
-        }
-    }
+    class Lookups extends LookupRules {}
 
     @Nested
     @Order(3)
     @DisplayName("References and closing")
-    class References extends ReferenceRules {
-        References() {
-            super(fixture());
-        }
-    }
+    class References extends ReferenceRules {}
 
     @Nested
     @Order(4)
     @DisplayName("Instances and factories")
-    class Instances extends InstanceRules {
-        Instances() {
-            super(fixture());
-        }
-    }
+    class Instances extends InstanceRules {}
 
     @Nested
     @Order(5)
     @DisplayName("Levels and lifetimes")
-    class Lifetimes extends LifetimeRules {
-        Lifetimes() {
-            super(fixture());
-        }
-    }
+    class Lifetimes extends LifetimeRules {}
 
     @Nested
     @Order(6)
-    @DisplayName("Identity over time")
-    class Identities extends IdentityRules {
-        Identities() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Options")
+    class Options extends OptionRules {}
 
     @Nested
     @Order(7)
-    @DisplayName("Options")
-    class Options extends OptionRules {
-        Options() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Settings in company")
+    class Settings extends SettingRules {}
 
     @Nested
     @Order(8)
-    @DisplayName("Settings in company")
-    class Settings extends SettingRules {
-        Settings() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Regions of arenas")
+    class Arenas extends ArenaRules {}
 
     @Nested
     @Order(9)
-    @DisplayName("Regions of arenas")
-    class Arenas extends ArenaRules {
-        Arenas() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Allocating")
+    class Allocations extends AllocationRules {}
 
     @Nested
     @Order(10)
-    @DisplayName("Allocating")
-    class Allocations extends AllocationRules {
-        Allocations() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Large blocks and limits")
+    class Sizes extends SizeRules {}
 
     @Nested
     @Order(11)
-    @DisplayName("Large blocks and limits")
-    class Sizes extends SizeRules {
-        Sizes() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Exhaustion and recovery")
+    class Exhaustion extends ExhaustionRules {}
 
     @Nested
     @Order(12)
-    @DisplayName("Contents")
-    class ContentsOfBlocks extends ContentRules {
-        ContentsOfBlocks() {
-            super(fixture());
-        }
-    }
+    @DisplayName("What a shortage says and counts")
+    class ShortageCases extends ShortageRules {}
 
     @Nested
     @Order(13)
-    @DisplayName("Exhaustion and recovery")
-    class Exhaustion extends ExhaustionRules {
-        Exhaustion() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Invalid frees")
+    class Frees extends FreeRules {}
 
     @Nested
     @Order(14)
-    @DisplayName("What a shortage says and counts")
-    class ShortageCases extends ShortageRules {
-        ShortageCases() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Reserving")
+    class Reserves extends ReserveRules {}
 
     @Nested
     @Order(15)
-    @DisplayName("At a limit")
-    class Limits extends LimitRules {
-        Limits() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Statistics")
+    class Statistics extends StatisticsRules {}
 
     @Nested
     @Order(16)
-    @DisplayName("Invalid frees")
-    class Frees extends FreeRules {
-        Frees() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Counters")
+    class Counters extends CounterRules {}
 
     @Nested
     @Order(17)
-    @DisplayName("Reserving")
-    class Reserves extends ReserveRules {
-        Reserves() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Shrinking")
+    class Shrinks extends ShrinkRules {}
 
     @Nested
     @Order(18)
-    @DisplayName("Statistics")
-    class Statistics extends StatisticsRules {
-        Statistics() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Memory that is used again")
+    class Reuse extends ReuseRules {}
 
     @Nested
     @Order(19)
-    @DisplayName("Counters")
-    class Counters extends CounterRules {
-        Counters() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Order between streams")
+    class StreamOrder extends StreamOrderRules {}
 
     @Nested
     @Order(20)
-    @DisplayName("Shrinking")
-    class Shrinks extends ShrinkRules {
-        Shrinks() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Events and blocks of streams")
+    class StreamStamps extends StreamStampRules {}
 
     @Nested
     @Order(21)
-    @DisplayName("Memory that is used again")
-    class Reuse extends ReuseRules {
-        Reuse() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Waits for streams")
+    class StreamWaits extends StreamWaitRules {}
 
     @Nested
     @Order(22)
-    @DisplayName("Order between streams")
-    class StreamOrder extends StreamOrderRules {
-        StreamOrder() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Queued work")
+    class QueuedWork extends QueuedWorkRules {}
 
     @Nested
     @Order(23)
-    @DisplayName("Events and blocks of streams")
-    class StreamStamps extends StreamStampRules {
-        StreamStamps() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Streams, runs and closing")
+    class StreamLifetimes extends StreamLifetimeRules {}
 
     @Nested
     @Order(24)
-    @DisplayName("Waits for streams")
-    class StreamWaits extends StreamWaitRules {
-        StreamWaits() {
-            super(fixture());
-        }
-    }
+    @DisplayName("One stream")
+    class OneStream extends OneStreamRules {}
 
     @Nested
     @Order(25)
-    @DisplayName("Queued work")
-    class QueuedWork extends QueuedWorkRules {
-        QueuedWork() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Concurrency")
+    class Concurrency extends ConcurrencyRules {}
 
     @Nested
     @Order(26)
-    @DisplayName("Streams, runs and closing")
-    class StreamLifetimes extends StreamLifetimeRules {
-        StreamLifetimes() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Copying and the host's view")
+    class Copies extends CopyRules {}
 
     @Nested
     @Order(27)
-    @DisplayName("One stream")
-    class OneStream extends OneStreamRules {
-        OneStream() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Memory of the process")
+    class Returns extends ReturnRules {}
 
     @Nested
     @Order(28)
-    @DisplayName("Concurrency")
-    class Concurrency extends ConcurrencyRules {
-        Concurrency() {
-            super(fixture());
-        }
-    }
+    @DisplayName("The end of a device")
+    class Devices extends DeviceRules {}
 
     @Nested
     @Order(29)
-    @DisplayName("Contention")
-    class Contention extends ContentionRules {
-        Contention() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Device failures")
+    class Failures extends FailureRules {}
 
     @Nested
     @Order(30)
-    @DisplayName("Pairs of calls")
-    class CallPairs extends CallPairRules {
-        CallPairs() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Refused memory")
+    class Refused extends RefusalRules {}
 
     @Nested
     @Order(31)
-    @DisplayName("Copying and the host's view")
-    class Copies extends CopyRules {
-        Copies() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Known faults of others")
+    class Regressions extends RegressionRules {}
 
     @Nested
     @Order(32)
-    @DisplayName("Copies of every size")
-    class CopyPatterns extends CopyPatternRules {
-        CopyPatterns() {
-            super(fixture());
-        }
-    }
+    @DisplayName("Random programs")
+    class Programs extends ProgramRules {}
 
     @Nested
     @Order(33)
-    @DisplayName("Memory of the process")
-    class Returns extends ReturnRules {
-        Returns() {
-            super(fixture());
-        }
-    }
-
-    @Nested
-    @Order(34)
-    @DisplayName("The end of a device")
-    class Devices extends DeviceRules {
-        Devices() {
-            super(fixture());
-        }
-    }
-
-    @Nested
-    @Order(35)
-    @DisplayName("Device failures")
-    class Failures extends FailureRules {
-        Failures() {
-            super(fixture());
-        }
-    }
-
-    @Nested
-    @Order(36)
-    @DisplayName("Known faults of others")
-    class Regressions extends RegressionRules {
-        Regressions() {
-            super(fixture());
-        }
-    }
-
-    @Nested
-    @Order(37)
-    @DisplayName("Random programs")
-    class Programs extends ProgramRules {
-        Programs() {
-            super(fixture());
-        }
-    }
-
-    @Nested
-    @Order(38)
     @DisplayName("Leaks")
-    class Leaks extends LeakRules {
-        Leaks() {
-            super(fixture());
-        }
-    }
+    class Leaks extends LeakRules {}
 }

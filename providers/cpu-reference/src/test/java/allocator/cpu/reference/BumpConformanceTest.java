@@ -5,8 +5,10 @@ import allocator.conformance.ConformanceSettings;
 import allocator.spi.EpFactory;
 import allocator.testkit.DefaultedFactory;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 
 /** The provider keeps the whole contract with {@code arena.kind=bump} too. */
+@Tag("thorough")
 class BumpConformanceTest extends AllocatorConformance {
     @Override
     protected EpFactory factory() {

@@ -26,9 +26,6 @@ public final class ProgramSearch {
 
     private static final int MAX_ATTEMPTS = 3000;
 
-    /** How often a program must break a rule where free memory goes back by itself. */
-    private static final int MOST_RUNS = 4;
-
     private final ProviderFixture fixture;
     private final ConformanceSettings settings;
     private final MemoryInfo memory;
@@ -61,7 +58,7 @@ public final class ProgramSearch {
             final Program program = ProgramGenerator.generate(memory.toString(), seed, times(120, 60), capabilities);
             programs++;
             violation(program)
-                    .filter(fault -> !failures.containsKey(fault.rule()) && isRepeated(program, fault.rule()))
+                    .filter(fault -> !failures.containsKey(fault.rule()))
                     .ifPresent(fault -> {
                         final Program shortest = shorten(program, fault.rule());
                         final RuleViolation last = violation(shortest)
@@ -94,18 +91,6 @@ public final class ProgramSearch {
         } finally {
             closeQuietly(subject, PROGRAM_LIMIT);
         }
-    }
-
-    /**
-     * Returns whether a program breaks the rule each time, where free memory may have gone back by itself within it.
-     */
-    private boolean isRepeated(Program program, String rule) {
-        for (int i = 1; i < MOST_RUNS && new Subject(fixture, settings, memory).isRestless(); i++) {
-            if (violation(program).filter(fault -> fault.rule().equals(rule)).isEmpty()) {
-                return false;
-            }
-        }
-        return true;
     }
 
     private Optional<RuleViolation> violation(Program program) {

@@ -2,7 +2,6 @@ package allocator.conformance.rules;
 
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
-import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.SpiLevel;
 import allocator.spi.SyncStream;
 import java.util.LinkedHashMap;
@@ -31,13 +30,5 @@ public final class AllocationCalls {
             calls.put("reserve", allocator::reserve);
         }
         return calls;
-    }
-
-    /**
-     * Returns the calls whose blocks {@link allocator.conformance.subject.Contents} can reach: a copy without a stream
-     * is not ordered after the work of one, so a block of a stream must be accessible to the host.
-     */
-    public static Map<String, LongUnaryOperator> withContents(Subject subject, Allocator allocator) {
-        return allocator instanceof HostAccessibleAllocator ? of(subject, allocator) : withoutStreams(allocator);
     }
 }

@@ -1,20 +1,9 @@
 package allocator.conformance.rules;
 
-import allocator.conformance.subject.ProviderFixture;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /** The tests of some rules. Each test receives a {@link allocator.conformance.subject.Subject} of its own. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @ExtendWith(SubjectExtension.class)
-public abstract class Chapter {
-    private final ProviderFixture fixture;
-
-    protected Chapter(ProviderFixture fixture) {
-        this.fixture = fixture;
-    }
-
-    final ProviderFixture fixture() {
-        return fixture;
-    }
-}
+public abstract class Chapter {}

@@ -3,16 +3,11 @@ package allocator.conformance.rules;
 import allocator.conformance.rules.ConformanceTest.Scope;
 import allocator.conformance.subject.CleanupFindings;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import java.util.List;
 
 /** The last chapter: leaks and other faults found while the tests before it cleaned up. */
 public abstract class LeakRules extends Chapter {
-    protected LeakRules(ProviderFixture fixture) {
-        super(fixture);
-    }
-
     private static void requireNone(Subject subject, String... rules) {
         final CleanupFindings cleanup = subject.fixture().cleanup();
         if (cleanup.tests() == 0) {

@@ -4,7 +4,6 @@ import allocator.conformance.program.ProgramFailure;
 import allocator.conformance.program.ProgramSearch;
 import allocator.conformance.program.ProgramVerdict;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.MemoryInfo;
 import java.util.HashMap;
@@ -16,10 +15,6 @@ import java.util.Map;
  */
 public abstract class ProgramRules extends Chapter {
     private final Map<MemoryInfo, ProgramVerdict> verdicts = new HashMap<>();
-
-    protected ProgramRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     private void require(Subject subject, String... rules) {
         final ProgramVerdict verdict = verdict(subject);

@@ -2,7 +2,6 @@ package allocator.conformance.rules;
 
 import allocator.conformance.subject.Blocks;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.conformance.subject.Workers;
 import allocator.spi.Allocator;
@@ -19,10 +18,6 @@ import java.util.Map;
 /** Faults reported for other allocators, one test each. */
 public abstract class RegressionRules extends Chapter {
     private static final long MIB = 1 << 20;
-
-    protected RegressionRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     /** RMM #2489: merging neighbours of two streams kept the event of one of them only. */
     @ConformanceTest

@@ -39,9 +39,6 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
 
     private static final int LONGEST_NAME = 500;
 
-    /** How often a test may fail whose allocator gives memory back by itself. */
-    private static final int MOST_ATTEMPTS = 4;
-
     @Override
     public boolean supportsTestTemplate(ExtensionContext context) {
         return context.getRequiredTestMethod().isAnnotationPresent(ConformanceTest.class);
@@ -49,7 +46,7 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
 
     @Override
     public Stream<TestTemplateInvocationContext> provideTestTemplateInvocationContexts(ExtensionContext context) {
-        final ProviderFixture fixture = ((Chapter) context.getRequiredTestInstance()).fixture();
+        final ProviderFixture fixture = ProviderFixture.of(context);
         final Method method = context.getRequiredTestMethod();
         final ConformanceSettings settings =
                 fixture.settings(ConformanceSettings.from(context::getConfigurationParameter));
@@ -132,7 +129,7 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
                     invocation.skip();
                     throw Expect.skip("%s", obstacle);
                 }
-                run(method, invocation, context);
+                run(method.getName(), invocation);
             } catch (TestAbortedException skipped) {
                 throw skipped;
             } catch (HangError hang) {
@@ -144,34 +141,9 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
             }
         }
 
-        private void run(Method method, Invocation<Void> invocation, ExtensionContext context) throws Throwable {
-            try {
-                once(method.getName(), invocation);
-            } catch (AssertionFailedError failure) {
-                for (int i = 1; i < MOST_ATTEMPTS && subject.isRestless(); i++) {
-                    if (passesAgain(method, context)) {
-                        return;
-                    }
-                }
-                throw failure;
-            }
-        }
-
-        /** Runs a failed test again: free memory may have gone back by itself within it. */
-        private boolean passesAgain(Method method, ExtensionContext context) throws Throwable {
-            try {
-                once(method.getName(), () -> {
-                    context.getExecutableInvoker().invoke(method, context.getRequiredTestInstance());
-                    return null;
-                });
-                return true;
-            } catch (AssertionFailedError _) {
-                return false;
-            }
-        }
-
-        private void once(String test, Invocation<Void> invocation) throws Throwable {
+        private void run(String test, Invocation<Void> invocation) throws Throwable {
             boolean passed = false;
+            boolean skipped = false;
             try {
                 Watchdog.call(test, subject.fixture().timeLimit(subject.settings()), () -> {
                     subject.open();
@@ -184,17 +156,20 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
                     }
                 });
                 passed = true;
+            } catch (TestAbortedException skip) {
+                skipped = true;
+                throw skip;
             } catch (HangError hang) {
                 subject.fixture().hung();
                 subject.abandon();
                 throw hang;
             } finally {
-                close(test, passed);
+                close(test, passed, skipped);
             }
         }
 
-        /** Cleans up; the last chapter reports the faults found after a test that passed. */
-        private void close(String test, boolean passed) throws Throwable {
+        /** Cleans up; the last chapter reports the faults found after a test that passed or was skipped. */
+        private void close(String test, boolean passed, boolean skipped) throws Throwable {
             final ProviderFixture fixture = subject.fixture();
             final String which = test + " on " + name;
             List<CleanupFindings.Finding> findings;
@@ -206,7 +181,7 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
                 subject.abandon();
                 findings = List.of(subject.hangOfClose(which, String.valueOf(hang.getMessage())));
             }
-            if (passed) {
+            if (passed || (skipped && !findings.isEmpty())) {
                 fixture.cleanup().testDone();
                 findings.forEach(fixture.cleanup()::add);
             }

@@ -1,6 +1,6 @@
 package allocator.conformance.subject;
 
-import allocator.conformance.AllocatorConformance;
+import allocator.conformance.ConformanceSettings;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -22,7 +22,7 @@ public final class Expect {
     /** A message that is longer is cut. */
     private static final int LONGEST_MESSAGE = 1 << 14;
 
-    private static final String KIT = AllocatorConformance.class.getPackageName() + ".";
+    private static final String KIT = ConformanceSettings.class.getPackageName() + ".";
 
     private Expect() {}
 

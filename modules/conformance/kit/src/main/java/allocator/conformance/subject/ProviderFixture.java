@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -17,6 +18,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.ExtensionContext;
 
 /** The state that all chapters share in a run on one provider: its factories, its memories, and cleanup findings. */
 public final class ProviderFixture {
@@ -26,10 +28,7 @@ public final class ProviderFixture {
     /** The shortest time limit of a cleanup after others hung. */
     private static final Duration SHORTEST_CLEANUP = Duration.ofMillis(100);
 
-    /** How long the kit looks whether free memory goes back by itself: in a quick run, and in a full one. */
-    private static final Duration GLANCE = Duration.ofMillis(60);
-
-    private static final Duration LOOK = Duration.ofSeconds(1);
+    private static final ExtensionContext.Namespace SHARED = ExtensionContext.Namespace.create(ProviderFixture.class);
 
     private final Supplier<EpFactory> factories;
     private final Function<EpFactory, Optional<DeviceProbe>> probes;
@@ -38,7 +37,6 @@ public final class ProviderFixture {
     private final AtomicInteger hangsOfCleanup = new AtomicInteger();
     private final CleanupFindings cleanup = CleanupFindings.CURRENT.orElse(new CleanupFindings());
     private final Map<MemoryInfo, Optional<String>> obstacles = new HashMap<>();
-    private final Map<MemoryInfo, Boolean> restless = new HashMap<>();
     private @Nullable DeviceDiscovery discovery;
     private @Nullable Throwable discoveryFailure;
 
@@ -66,6 +64,16 @@ public final class ProviderFixture {
         this.factories = factories;
         this.probes = probes;
         this.settings = settings;
+    }
+
+    /** Passes a fixture to the tests below a context. */
+    public static void share(ExtensionContext context, ProviderFixture fixture) {
+        context.getStore(SHARED).put(ProviderFixture.class, fixture);
+    }
+
+    /** Returns the fixture that was passed to a test. */
+    public static ProviderFixture of(ExtensionContext context) {
+        return Objects.requireNonNull(context.getStore(SHARED).get(ProviderFixture.class, ProviderFixture.class));
     }
 
     /** Returns the settings of the suites where {@code configured} are those of JUnit's configuration. */
@@ -162,39 +170,21 @@ public final class ProviderFixture {
      * Returns why the kit cannot test a memory: it has less room than the kit needs. Tries it once, with a time limit.
      */
     public synchronized Optional<String> obstacle(MemoryInfo memory, ConformanceSettings settings) {
-        return obstacles.computeIfAbsent(
-                memory,
-                info -> tryOut("room of " + info, settings, Optional.empty(), made -> Room.obstacle(made, info)));
+        return obstacles.computeIfAbsent(memory, info -> tryOut(info, settings));
     }
 
-    /** Returns whether free memory goes back by itself. Looks for it once. */
-    synchronized boolean isRestless(MemoryInfo memory, ConformanceSettings settings) {
-        return restless.computeIfAbsent(
-                memory,
-                info -> tryOut(
-                        "waiting for " + info,
-                        settings,
-                        false,
-                        made -> Restlessness.isSeen(made, info, settings.quick() ? GLANCE : LOOK)));
-    }
-
-    /** What is tried with a new factory. */
-    private interface Trial<T> {
-        T of(EpFactory factory) throws Exception;
-    }
-
-    /** Tries something with a new factory; returns {@code otherwise} if that fails, which the tests report. */
-    private <T> T tryOut(String what, ConformanceSettings settings, T otherwise, Trial<T> trial) {
+    /** Tries a memory with a new factory; where that fails, the tests report it. */
+    private Optional<String> tryOut(MemoryInfo memory, ConformanceSettings settings) {
         final AtomicReference<EpFactory> opened = new AtomicReference<>();
         try {
-            return Watchdog.call(what, settings.timeLimit(), () -> {
+            return Watchdog.call("room of " + memory, settings.timeLimit(), () -> {
                 final EpFactory factory = factories.get();
                 opened.set(factory);
                 factory.discoverDevices();
-                return trial.of(factory);
+                return Room.obstacle(factory, memory);
             });
         } catch (Throwable _) {
-            return otherwise;
+            return Optional.empty();
         } finally {
             closeQuietly(opened.get(), settings);
         }

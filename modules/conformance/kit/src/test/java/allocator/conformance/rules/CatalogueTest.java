@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -31,6 +32,24 @@ class CatalogueTest {
         assertThat(Contract.rules())
                 .allSatisfy(rule -> assertThat(rule.title()).as(rule.id()).matches("[A-Z][^.*`\\n]{5,69}"));
         assertThat(Contract.rules()).extracting(Contract.Rule::title).doesNotHaveDuplicates();
+    }
+
+    @Test
+    void aRuleHasAtMostSixtyWords() {
+        assertThat(Contract.rules())
+                .allSatisfy(rule -> assertThat(rule.text().split("\\s+"))
+                        .as("%s: exceptions and examples belong to contract-cases.md", rule.id())
+                        .hasSizeLessThanOrEqualTo(60));
+    }
+
+    @Test
+    void casesAreOfRulesAndInTheirOrder() throws IOException {
+        final List<String> cases = Files.readAllLines(DOCS.resolve("contract-cases.md")).stream()
+                .filter(line -> line.startsWith("### "))
+                .map(line -> line.substring(4))
+                .toList();
+        assertThat(Contract.rules().stream().map(Contract.Rule::id).filter(cases::contains))
+                .containsExactlyElementsOf(cases);
     }
 
     @Test

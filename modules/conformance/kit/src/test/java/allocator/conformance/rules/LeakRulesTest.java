@@ -27,7 +27,7 @@ class LeakRulesTest {
             cleanup.add(new Finding("F-04", "one on Cpu (cpu:0)", "leak " + i));
             cleanup.add(new Finding("F-04", "one on Cpu (cpu:1)", "leak " + i));
         }
-        final LeakRules rules = new LeakRules(fixture) {};
+        final LeakRules rules = new LeakRules() {};
         assertThatThrownBy(() -> rules.required_F04_everyReleaseReturnsTheMemory(
                         new Subject(fixture, ConformanceSettings.DEFAULT, null)))
                 .hasMessageStartingWith(

@@ -15,7 +15,6 @@ import allocator.spi.MemoryType;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.SpiLevel;
-import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -26,10 +25,8 @@ final class PlainFactory implements EpFactory {
 
     private final long capacity;
     private final boolean saysWhatIsFree;
-    private final Duration kept;
     private final Map<Long, Long> live = new HashMap<>();
     private long used;
-    private long lastFree = System.nanoTime();
     private long allocs;
     private int references;
 
@@ -37,12 +34,10 @@ final class PlainFactory implements EpFactory {
      * Makes a provider.
      *
      * @param saysWhatIsFree whether a shortage has the true figure, or 0
-     * @param kept how long freed memory is held
      */
-    PlainFactory(long capacity, boolean saysWhatIsFree, Duration kept) {
+    PlainFactory(long capacity, boolean saysWhatIsFree) {
         this.capacity = capacity;
         this.saysWhatIsFree = saysWhatIsFree;
-        this.kept = kept;
     }
 
     /** Returns whether nothing is live and each create has its release. */
@@ -83,7 +78,7 @@ final class PlainFactory implements EpFactory {
         references--;
     }
 
-    /** Counts what is live, and holds what was freed for a while. */
+    /** Counts what is live. */
     private final class PlainAllocator implements Allocator {
         @Override
         public long alloc(long byteSize) {
@@ -100,7 +95,6 @@ final class PlainFactory implements EpFactory {
         @Override
         public void free(long address) {
             used -= live.remove(address);
-            lastFree = System.nanoTime();
         }
 
         @Override
@@ -115,10 +109,9 @@ final class PlainFactory implements EpFactory {
 
         @Override
         public AllocatorStats stats() {
-            final long cached = System.nanoTime() - lastFree < kept.toNanos() ? 1000 : 0;
             return new AllocatorStats.Builder()
                     .inUse(used, used, capacity)
-                    .held(used + cached, capacity)
+                    .held(used, capacity)
                     .build();
         }
     }

@@ -2,14 +2,13 @@ package allocator.conformance.subject;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.time.Duration;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** A memory is not tested if it has less than the kit needs, and not for what its provider says alone. */
 class RoomTest {
     private static Optional<String> obstacle(long capacity, boolean saysWhatIsFree) {
-        final PlainFactory factory = new PlainFactory(capacity, saysWhatIsFree, Duration.ZERO);
+        final PlainFactory factory = new PlainFactory(capacity, saysWhatIsFree);
         final Optional<String> obstacle = Room.obstacle(factory, PlainFactory.MEMORY);
         assertThat(factory.isLeft()).isTrue();
         return obstacle;

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.conformance.ConformanceSettings;
 import allocator.spi.AllocatorStats;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -54,7 +53,7 @@ class StatisticsCheckTest {
     @Test
     void aFailureNamesTheFieldThatChanged() {
         final Subject subject = new Subject(
-                new ProviderFixture(() -> new PlainFactory(1, true, Duration.ZERO), _ -> Optional.empty()),
+                new ProviderFixture(() -> new PlainFactory(1, true), _ -> Optional.empty()),
                 ConformanceSettings.DEFAULT,
                 null);
         assertThatThrownBy(() -> subject.requireSame(BEFORE, stats(3, 5), "rejected frees changed the statistics"))

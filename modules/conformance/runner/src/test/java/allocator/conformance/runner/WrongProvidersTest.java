@@ -61,9 +61,34 @@ class WrongProvidersTest {
                 .collect(Collectors.toSet());
     }
 
+    /** One of each family of rules. */
+    @ParameterizedTest
+    @EnumSource(
+            names = {
+                "TWO_INFOS_FOR_ONE_LOCATION",
+                "RELEASE_HIDES_WHAT_THE_DEVICE_KEPT",
+                "REGION_SIZE_IGNORED",
+                "OVERLAP_AFTER_COALESCE",
+                "SHORTAGE_NUMBERS_LIE",
+                "FREE_THROWS_WHAT_THE_DEVICE_THROWS",
+                "REFUSED_MEMORY_IS_HANDED_OUT",
+                "RESERVE_PASSES_THE_LIMIT",
+                "PADDING_COUNTED_AS_REQUESTED",
+                "SHRINK_REPORTS_REFUSED_MEMORY",
+                "STAMP_WHEN_TAKEN",
+                "NOT_THREAD_SAFE",
+                "CLOSED_ALLOCATOR_WORKS",
+                "COPY_TRUNCATES",
+                "SEGMENT_OF_ROUNDED_SIZE"
+            })
+    void aWrongProviderOfEachFamilyFailsOnItsOwnRule(Fault fault) {
+        requireOwnRuleFails(fault, prove(fault, fault.own()));
+    }
+
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "NONE")
-    void aWrongProviderFailsOnItsOwnRule(Fault fault) {
+    @Tag("thorough")
+    void everyWrongProviderFailsOnItsOwnRule(Fault fault) {
         requireOwnRuleFails(fault, prove(fault, fault.own()));
     }
 

@@ -6,7 +6,6 @@ import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Blocks;
 import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorException;
@@ -29,10 +28,6 @@ public abstract class ExhaustionRules extends Chapter {
 
     /** More bytes than any device has. */
     private static final long ABSURD = 1L << 50;
-
-    protected ExhaustionRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     @ConformanceTest
     void required_A05_exhaustionIsAnOutOfMemoryException(Subject subject) {

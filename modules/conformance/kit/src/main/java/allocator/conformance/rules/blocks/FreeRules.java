@@ -5,7 +5,6 @@ import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Blocks;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
@@ -20,10 +19,6 @@ public abstract class FreeRules extends Chapter {
     private static final long[] SIZES = {
         1, 256, 3000, 4096, 64 * 1024, 300_000, 1 << 20, (1 << 20) + 1, 5 << 20, 33 << 20
     };
-
-    protected FreeRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     @ConformanceTest
     void required_A06_aDoubleFreeIsRefused(Subject subject) {

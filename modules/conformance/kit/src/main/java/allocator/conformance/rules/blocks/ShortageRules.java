@@ -4,7 +4,6 @@ import allocator.conformance.rules.AllocationCalls;
 import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorException;
@@ -23,10 +22,6 @@ import org.jspecify.annotations.Nullable;
 /** What a shortage says of its requester, and that a call that fails changes no other counter (S-05). */
 public abstract class ShortageRules extends Chapter {
     private static final long MIB = 1 << 20;
-
-    protected ShortageRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     private static void requireCounter(String name, long now, long expected, String after) {
         Expect.that(now == expected, "after %s, %s is %d instead of %d", after, name, now, expected);

@@ -5,7 +5,6 @@ import allocator.conformance.rules.AllocationCalls;
 import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.StatisticsCheck;
 import allocator.conformance.subject.Subject;
 import allocator.conformance.subject.Workers;
@@ -27,10 +26,6 @@ import java.util.function.LongUnaryOperator;
 public abstract class StatisticsRules extends Chapter {
     private static final long MIB = 1 << 20;
     private static final long ABSURD = 1L << 50;
-
-    protected StatisticsRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     private static void requireConsistent(AllocatorStats stats, boolean isArena, String when) {
         StatisticsCheck.fault(stats, isArena).ifPresent(fault -> Expect.that(false, "%s %s", when, fault));

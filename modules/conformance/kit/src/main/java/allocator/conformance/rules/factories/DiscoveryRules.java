@@ -5,7 +5,6 @@ import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.rules.ConformanceTest.Scope;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.conformance.subject.Workers;
 import allocator.spi.Allocator;
@@ -24,10 +23,6 @@ import java.util.Set;
 
 /** Chapters M and F: what a factory lists, and the memories its allocators serve. */
 public abstract class DiscoveryRules extends Chapter {
-    protected DiscoveryRules(ProviderFixture fixture) {
-        super(fixture);
-    }
-
     @ConformanceTest(Scope.FACTORY)
     void required_F01_constructingTouchesNoDevice(Subject subject) {
         final DeviceProbe probe = subject.requireProbe();

@@ -4,37 +4,26 @@ import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Blocks;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
-import allocator.conformance.subject.StatisticsCheck;
 import allocator.conformance.subject.Subject;
-import allocator.conformance.subject.Workers;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
-import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
 import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryInfo;
-import allocator.spi.MemoryLocation;
 import allocator.spi.OptionKey;
 import allocator.spi.SpiLevel;
 import allocator.spi.UnknownAllocatorException;
-import allocator.spi.UnsupportedMemoryException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 
 /** Chapters F and O: shared and exclusive instances, and several factories beside one another. */
 public abstract class InstanceRules extends Chapter {
     private static final long MIB = 1 << 20;
     private static final Map<String, String> EXCLUSIVE = Map.of(OptionKey.EXCLUSIVE.name(), "1");
-
-    protected InstanceRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     /** Creates that must be rejected, by what is wrong with them. */
     private static Map<String, Runnable> wrongCreates(Subject subject) {
@@ -56,16 +45,6 @@ public abstract class InstanceRules extends Chapter {
         return calls;
     }
 
-    private static MemoryInfo unlisted(Subject subject) {
-        final MemoryInfo listed = subject.memory();
-        final MemoryLocation place = listed.location();
-        return new MemoryInfo(
-                listed.name(),
-                new MemoryLocation(place.deviceType(), place.vendorId(), subject.absentOrdinal(), place.memoryType()),
-                listed.byteAlignment(),
-                listed.allocatorType());
-    }
-
     private static <T> String defaultOf(OptionKey<T> key) {
         return key.format(key.defaultValue());
     }
@@ -77,48 +56,6 @@ public abstract class InstanceRules extends Chapter {
                 .forEach((what, call) -> Expect.rejection(
                         InvalidOptionException.class, "a second createAllocator with " + what, call::run));
         existing.free(existing.alloc(100));
-    }
-
-    @ConformanceTest
-    void required_F08_rejectedCreatesCountNoReference(Subject subject) {
-        final EpFactory factory = subject.factory();
-        final Allocator only = subject.allocator();
-        final long address = only.alloc(100);
-        final Map<String, Runnable> calls = wrongCreates(subject);
-        calls.put(
-                "a memory that is not listed",
-                () -> factory.createAllocator(unlisted(subject), AllocatorOptions.EMPTY));
-        calls.forEach(
-                (what, call) -> Expect.rejection(AllocatorException.class, "createAllocator with " + what, call::run));
-        only.free(address);
-        subject.release(only);
-        Expect.rejection(
-                AllocatorClosedException.class,
-                "alloc after every reference was released, with rejected creates before",
-                () -> only.alloc(100));
-        factory.close();
-    }
-
-    @ConformanceTest
-    void required_F04_asManyReleasesAsCreates(Subject subject) {
-        final List<Allocator> references = new ArrayList<>();
-        for (int i = 0; i < 5; i++) {
-            references.add(subject.allocator());
-        }
-        final Allocator last = references.getLast();
-        while (references.size() > 1) {
-            final Allocator next = references.removeFirst();
-            last.free(last.alloc(100));
-            subject.release(next);
-        }
-        last.free(last.alloc(100));
-        subject.release(last);
-        Expect.rejection(
-                UnknownAllocatorException.class,
-                "a sixth release after five creates",
-                () -> subject.factory().releaseAllocator(last));
-        final Allocator again = subject.allocator();
-        again.free(again.alloc(100));
     }
 
     @ConformanceTest
@@ -202,103 +139,6 @@ public abstract class InstanceRules extends Chapter {
     }
 
     @ConformanceTest
-    void required_F09_aFactoryClosesBesideAnother(Subject subject) {
-        final Allocator own = subject.allocator();
-        final EpFactory elsewhere = subject.newFactory();
-        elsewhere.discoverDevices();
-        try {
-            elsewhere.close();
-        } catch (IllegalStateException e) {
-            throw Expect.failure("a factory without references does not close, as another has one: " + e, e);
-        }
-        own.free(own.alloc(1000));
-        Expect.rejection(
-                IllegalStateException.class,
-                "close of a factory with a reference open, after another was closed,",
-                () -> subject.factory().close());
-        Expect.rejection(
-                AllocatorClosedException.class,
-                "createAllocator of a closed factory beside an open one",
-                () -> elsewhere.createAllocator(subject.memory(), AllocatorOptions.EMPTY));
-    }
-
-    @ConformanceTest
-    void required_F05_streamsAreForListedMemories(Subject subject) {
-        final MemoryInfo info = subject.memory();
-        final MemoryInfo unlisted = unlisted(subject);
-        final boolean isStreamAware = subject.factory().isStreamAware(info);
-        if (!isStreamAware) {
-            Expect.rejection(
-                    UnsupportedMemoryException.class,
-                    "createSyncStream of a memory without streams",
-                    () -> subject.factory().createSyncStream(info));
-        } else {
-            Expect.that(subject.stream().memory().equals(info), "a stream for %s has the memory of another", info);
-        }
-        Expect.rejection(
-                UnsupportedMemoryException.class,
-                "createSyncStream of " + unlisted + ", which is not listed,",
-                () -> subject.factory().createSyncStream(unlisted));
-    }
-
-    @ConformanceTest
-    void required_F10_allocatorsOfAMemoryAreIndependent(Subject subject) {
-        final Map<String, String> options = subject.manyRegions();
-        final Allocator alone = subject.exclusive(options);
-        final List<Allocator> beside = new ArrayList<>();
-        final List<AllocatorStats> expected = new ArrayList<>();
-        subject.stats(alone);
-        final List<Long> live = new ArrayList<>();
-        for (int step = 0; step < 60; step++) {
-            play(alone, live, step);
-            expected.add(alone.stats());
-        }
-        live.forEach(alone::free);
-        subject.release(alone);
-        for (int i = 0; i < 3; i++) {
-            beside.add(subject.exclusive(options));
-        }
-        if (Expect.same(beside.get(0), beside.get(1))) {
-            throw Expect.skip("the provider shares its only instance");
-        }
-        beside.forEach(subject::stats);
-        final List<List<Long>> lives = List.of(new ArrayList<>(), new ArrayList<>(), new ArrayList<>());
-        for (int step = 0; step < 60; step++) {
-            for (int i = 0; i < beside.size(); i++) {
-                play(beside.get(i), lives.get(i), step);
-                requireSameCounters(subject, beside.get(i).stats(), expected.get(step), step);
-            }
-        }
-        for (int i = 0; i < beside.size(); i++) {
-            lives.get(i).forEach(beside.get(i)::free);
-        }
-    }
-
-    private static void play(Allocator allocator, List<Long> live, int step) {
-        if (step % 4 == 3) {
-            allocator.free(live.remove(step % live.size()));
-        } else {
-            live.add(allocator.alloc(100 + 977L * step));
-        }
-    }
-
-    private static void requireSameCounters(Subject subject, AllocatorStats now, AllocatorStats alone, int step) {
-        final boolean isSame = now.bytesInUse() == alone.bytesInUse()
-                && now.numArenaExtensions() == alone.numArenaExtensions()
-                && (now.numArenaExtensions() == 0 || now.bytesHeld() == alone.bytesHeld());
-        Expect.that(
-                now.requestedBytesInUse() == alone.requestedBytesInUse()
-                        && now.numAllocs() == alone.numAllocs()
-                        && (isSame || subject.isRestless()),
-                "in step %d of a program others beside an allocator change its statistics: %s",
-                step,
-                StatisticsCheck.changes(
-                        alone,
-                        now,
-                        List.of("bytesInUse", "requestedBytesInUse", "bytesHeld", "numAllocs", "numArenaExtensions")));
-    }
-
-    @ConformanceTest
     void required_F05_eachListedInfoHasItsAllocator(Subject subject) {
         final List<MemoryInfo> memories = new ArrayList<>(subject.memories());
         memories.remove(subject.memory());
@@ -355,27 +195,5 @@ public abstract class InstanceRules extends Chapter {
                 limit,
                 counts ? allocator.stats().limit() : 0);
         allocator.free(allocator.alloc(20 * MIB));
-    }
-
-    @ConformanceTest
-    void stochastic_L03_aRejectedCloseDisturbsNoOtherCall(Subject subject) throws Throwable {
-        final Allocator kept = subject.allocator();
-        final long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(subject.times(400, 120));
-        Workers.run(Thread.ofPlatform().daemon(), 3, worker -> {
-            while (System.nanoTime() < end) {
-                if (worker == 0) {
-                    Expect.rejection(
-                            IllegalStateException.class,
-                            "close of the factory with a reference open",
-                            subject.factory()::close);
-                } else if (worker == 1) {
-                    kept.free(kept.alloc(1000));
-                } else {
-                    final Allocator other = subject.allocator();
-                    other.free(other.alloc(1000));
-                    subject.release(other);
-                }
-            }
-        });
     }
 }

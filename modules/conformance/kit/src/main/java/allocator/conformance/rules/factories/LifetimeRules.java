@@ -5,7 +5,6 @@ import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
@@ -23,10 +22,6 @@ import java.util.Optional;
 
 /** Chapter L: levels of the contract, and use after close. */
 public abstract class LifetimeRules extends Chapter {
-    protected LifetimeRules(ProviderFixture fixture) {
-        super(fixture);
-    }
-
     @ConformanceTest
     void required_L01_theLevelIsOneOfThisContract(Subject subject) {
         final int level = subject.allocator().spiLevel();

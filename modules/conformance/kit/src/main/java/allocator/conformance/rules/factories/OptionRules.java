@@ -4,7 +4,6 @@ import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.rules.ConformanceTest.Scope;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
@@ -57,10 +56,6 @@ public abstract class OptionRules extends Chapter {
             "true",
             "not_a_number",
             "100abc");
-
-    protected OptionRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     static boolean accepts(OptionKey<?> key, String value) {
         try {

@@ -6,7 +6,6 @@ import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.rules.ConformanceTest.Scope;
 import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorException;
@@ -24,10 +23,6 @@ import org.jspecify.annotations.Nullable;
 /** Chapter F: creating and releasing references, and closing a factory. */
 public abstract class ReferenceRules extends Chapter {
     private static final Map<String, String> NO_SUCH_KEY = Map.of("no.such.key", "1");
-
-    protected ReferenceRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     @ConformanceTest
     void required_F04_eachReferenceKeepsTheAllocatorOpen(Subject subject) {

@@ -3,8 +3,6 @@ package allocator.conformance.rules.factories;
 import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
-import allocator.conformance.subject.StatisticsCheck;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
@@ -29,10 +27,6 @@ public abstract class SettingRules extends Chapter {
     private static final long MIB = 1 << 20;
     private static final List<String> NUMBERS =
             List.of("0", "1", "2", "255", "256", "4096", "10000", "65536", "1000001", "16777216");
-
-    protected SettingRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     /** Returns values that a key accepts: numbers, and the words that it lists. */
     static List<String> accepted(OptionKey<?> key) {
@@ -125,81 +119,6 @@ public abstract class SettingRules extends Chapter {
         }
     }
 
-    @ConformanceTest
-    void required_O03_eachSettingServesAWholeProgram(Subject subject) {
-        if (subject.factory().optionKeys().isEmpty()) {
-            throw Expect.skip("the provider has no options");
-        }
-        for (final OptionKey<?> key : subject.factory().optionKeys()) {
-            for (final String value : accepted(key)) {
-                if (!subject.hasTime()) {
-                    return;
-                }
-                final Map<String, String> options = new HashMap<>();
-                if (subject.hasKey(Subject.LIMIT)) {
-                    options.put(Subject.LIMIT, Long.toString(Math.max(32 * MIB, subject.smallestLimit())));
-                }
-                options.put(key.name(), value);
-                final Allocator allocator;
-                try {
-                    allocator = subject.allocator(options);
-                } catch (InvalidOptionException e) {
-                    continue; // not together with the limit
-                }
-                run(subject, allocator, "with " + key.name() + "=" + value + ", ");
-                subject.release(allocator);
-            }
-        }
-    }
-
-    /** Uses an allocator in each way; requests may exceed what a setting leaves. */
-    private static void run(Subject subject, Allocator allocator, String where) {
-        final boolean counts = allocator.spiLevel() >= SpiLevel.STATISTICS;
-        final boolean reserves = allocator.spiLevel() >= SpiLevel.RESERVE;
-        for (int round = 0; round < 3; round++) {
-            final Map<Long, Long> live = new HashMap<>();
-            long requested = 0;
-            for (int i = 0; i < 60; i++) {
-                final long byteSize = 1 + i * 97L % 5000 + (i % 10 == 0 ? 60_000L : 0);
-                try {
-                    live.put(
-                            reserves && i % 8 == 7 ? allocator.reserve(byteSize) : allocator.alloc(byteSize), byteSize);
-                    requested += byteSize;
-                } catch (OutOfMemoryException full) {
-                    Expect.that(full.shortage().requested() == byteSize, "%s%s", where, full.getMessage());
-                }
-            }
-            if (counts) {
-                requireConsistent(allocator, requested, where);
-            }
-            int number = 0;
-            for (final Map.Entry<Long, Long> block : List.copyOf(live.entrySet())) {
-                if (++number % 3 != 0 || round == 2) {
-                    allocator.free(block.getKey());
-                    live.remove(block.getKey());
-                    requested -= block.getValue();
-                }
-            }
-            if (counts) {
-                requireConsistent(allocator, requested, where);
-            }
-            Subject.ifShrinkable(allocator)
-                    .ifPresent(shrinkable -> requireTruthful(subject, shrinkable, counts, where));
-            live.keySet().forEach(allocator::free);
-        }
-    }
-
-    private static void requireConsistent(Allocator allocator, long requested, String where) {
-        final AllocatorStats stats = allocator.stats();
-        Expect.that(
-                stats.requestedBytesInUse() == requested || stats.requestedBytesInUse() == 0,
-                "%sblocks of %d bytes are live; requestedBytesInUse is %d",
-                where,
-                requested,
-                stats.requestedBytesInUse());
-        StatisticsCheck.fault(stats, false).ifPresent(fault -> Expect.that(false, "%s%s", where, fault));
-    }
-
     private static void requireTruthful(Subject subject, ShrinkableAllocator allocator, boolean counts, String where) {
         final AllocatorStats before = counts ? allocator.stats() : AllocatorStats.NONE;
         final ShrinkReport report = allocator.shrink();
@@ -213,39 +132,6 @@ public abstract class SettingRules extends Chapter {
                 report,
                 before.bytesHeld(),
                 after.bytesHeld());
-    }
-
-    @ConformanceTest
-    void required_S03_aLimitHoldsToTheByte(Subject subject) {
-        for (final long wanted : new long[] {1_000_001, 4 * MIB + 77, 3 * MIB - 1}) {
-            final Allocator allocator = subject.limited(wanted);
-            final long limit = subject.limitOf(allocator);
-            final boolean counts = subject.counts(allocator);
-            final List<Long> live = new ArrayList<>();
-            long sum = 0;
-            for (final long byteSize : new long[] {200_000, 30_000, 4096, 500, 64, 1}) {
-                try {
-                    while (live.size() < 20_000 && subject.hasTime()) {
-                        live.add(allocator.alloc(byteSize));
-                        sum += byteSize;
-                    }
-                } catch (OutOfMemoryException full) {
-                    Expect.that(full.shortage().requested() == byteSize, "%s", full.getMessage());
-                }
-            }
-            Expect.that(sum <= limit, "blocks of %d bytes are live; the effective limit is %d", sum, limit);
-            if (counts) {
-                Expect.that(
-                        allocator.stats().peakBytesHeld() <= limit,
-                        "%s=%d is effective as %d; %d bytes were held",
-                        Subject.LIMIT,
-                        wanted,
-                        limit,
-                        allocator.stats().peakBytesHeld());
-            }
-            live.forEach(allocator::free);
-            subject.release(allocator);
-        }
     }
 
     @ConformanceTest

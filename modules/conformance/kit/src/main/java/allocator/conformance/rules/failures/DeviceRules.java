@@ -1,34 +1,20 @@
 package allocator.conformance.rules.failures;
 
-import allocator.conformance.rules.AllocationCalls;
 import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Blocks;
-import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
-import allocator.spi.DataTransfer;
 import allocator.spi.MemoryInfo;
-import allocator.spi.MemoryRange;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkableAllocator;
-import allocator.spi.StreamAwareAllocator;
-import allocator.spi.SyncStream;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongPredicate;
-import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** What a device without a probe shows: how it ends, what is left for others, and what its queued work touches. */
@@ -44,18 +30,8 @@ public abstract class DeviceRules extends Chapter {
 
     private static final int FEW_MILLIS = 700;
 
-    protected DeviceRules(ProviderFixture fixture) {
-        super(fixture);
-    }
-
     /** A device that has been filled. */
-    private record Full(Map<Long, Long> live, OutOfMemoryException failure) {
-        /** Frees all blocks; returns how many there were. */
-        int release(Allocator allocator) {
-            live.keySet().forEach(allocator::free);
-            return live.size();
-        }
-    }
+    private record Full(Map<Long, Long> live, OutOfMemoryException failure) {}
 
     /** Fills a device with large blocks; empty if it has too much for that, or is slow. */
     private static Optional<Full> fill(Subject subject, Allocator allocator, long byteSize, LongPredicate mayHold) {
@@ -127,28 +103,6 @@ public abstract class DeviceRules extends Chapter {
     }
 
     @ConformanceTest
-    void required_A03_blocksOfAFullDeviceDoNotOverlap(Subject subject) {
-        final Allocator allocator = subject.exclusive(Map.of());
-        final Full full = requireFull(subject, allocator, 40 * MIB + 1);
-        final Blocks blocks = new Blocks();
-        full.live().forEach(blocks::add);
-        final List<Long> small = new ArrayList<>();
-        for (long byteSize = 8 * MIB; byteSize >= 4096; byteSize /= 2) {
-            try {
-                for (int i = 0; i < 12; i++) {
-                    final long address = allocator.alloc(byteSize);
-                    blocks.add(address, byteSize);
-                    small.add(address);
-                }
-            } catch (OutOfMemoryException none) {
-                Expect.that(none.shortage().requested() == byteSize, "%s", none.getMessage());
-            }
-        }
-        small.forEach(allocator::free);
-        full.live().keySet().forEach(allocator::free);
-    }
-
-    @ConformanceTest
     void required_A05_afterAShrinkAFullDeviceServesLargerBlocks(Subject subject) {
         final ShrinkableAllocator allocator = subject.shrinkable(subject.exclusive(Map.of()));
         final Full full = requireFull(subject, allocator, 24 * MIB);
@@ -183,135 +137,5 @@ public abstract class DeviceRules extends Chapter {
             subject.release(other);
         }
         full.live().keySet().forEach(allocator::free);
-    }
-
-    /**
-     * Returns the names of the calls that get memory that was freed. An arena that is not shrunk keeps its regions,
-     * from which there is no reserve.
-     */
-    private static Set<String> callsOfAnEmptied(Subject subject) {
-        final Allocator allocator = subject.exclusive(Map.of());
-        final Set<String> calls =
-                new LinkedHashSet<>(AllocationCalls.withoutStreams(allocator).keySet());
-        if (subject.isArena(allocator) && Subject.ifShrinkable(allocator).isEmpty()) {
-            calls.remove("reserve");
-        }
-        subject.release(allocator);
-        return calls;
-    }
-
-    @ConformanceTest
-    void required_F04_aFullDeviceIsEmptyAfterARelease(Subject subject) {
-        for (final String name : callsOfAnEmptied(subject)) {
-            for (int round = 0; round < subject.times(2, 1); round++) {
-                final Allocator allocator = subject.exclusive(Map.of());
-                final int count = requireFull(subject, allocator, BLOCK).release(allocator);
-                Subject.ifShrinkable(allocator).ifPresent(ShrinkableAllocator::shrink);
-                final LongUnaryOperator call = Objects.requireNonNull(
-                        AllocationCalls.withoutStreams(allocator).get(name));
-                // Live at the release.
-                for (int i = 0; i < count / 2; i++) {
-                    Expect.that(call.applyAsLong(BLOCK) != 0, "%s returned 0", name);
-                }
-                subject.release(allocator);
-                final Allocator next = subject.exclusive(Map.of());
-                for (int i = 0; i < count; i++) {
-                    grant(
-                            next,
-                            BLOCK,
-                            count + " blocks fill the device, and an allocator was released with half of them live, by "
-                                    + name + "; the next one got " + i);
-                }
-                subject.release(next);
-            }
-        }
-    }
-
-    @ConformanceTest
-    void required_K03_whatIsGivenBackIsNotTouchedByQueuedWork(Subject subject) {
-        queueWork(subject, true);
-    }
-
-    @ConformanceTest
-    void required_K03_whatIsReleasedIsNotTouchedByQueuedWork(Subject subject) {
-        queueWork(subject, false);
-    }
-
-    /** Queues copies into blocks, frees them, and has a shrink or a release return them; then others get the memory. */
-    private static void queueWork(Subject subject, boolean isShrink) {
-        final DataTransfer transfer = Contents.transfer(subject, subject.memory())
-                .orElseThrow(() -> Expect.skip("needs copies between host and device, to queue work"));
-        subject.streamAware(subject.exclusive(Map.of()));
-        try (Arena lifetime = Arena.ofConfined()) {
-            final MemorySegment source = lifetime.allocate(4 * MIB, 64);
-            for (int round = 0; round < subject.times(10, 2); round++) {
-                final Allocator first = subject.exclusive(subject.manyRegions());
-                final StreamAwareAllocator allocator = subject.streamAware(first);
-                if (isShrink) {
-                    subject.shrinkable(first);
-                }
-                final SyncStream stream = subject.stream();
-                for (int i = 0; i < 8; i++) {
-                    final long address = allocator.allocOnStream(4 * MIB, stream);
-                    transfer.copy(
-                            new MemoryRange(Contents.HOST, source.address(), 4 * MIB),
-                            new MemoryRange(subject.memory(), address, 4 * MIB),
-                            stream);
-                    allocator.free(address);
-                }
-                if (isShrink) {
-                    ((ShrinkableAllocator) first).shrink();
-                } else {
-                    subject.release(first);
-                }
-                final Allocator next = subject.exclusive(Map.of());
-                final Contents contents = subject.contents(next);
-                final List<Long> live = new ArrayList<>();
-                for (int i = 0; i < 4; i++) {
-                    final long address = next.alloc(4 * MIB);
-                    contents.fill(address, 4 * MIB, 60 + i);
-                    live.add(address);
-                }
-                stream.flush();
-                for (int i = 0; i < live.size(); i++) {
-                    contents.verify(
-                            live.get(i),
-                            4 * MIB,
-                            60 + i,
-                            "work was queued on freed memory, which a " + (isShrink ? "shrink" : "release")
-                                    + " gave back and another allocator got:");
-                }
-                live.forEach(next::free);
-                subject.release(next);
-                stream.close();
-            }
-        }
-    }
-
-    @ConformanceTest
-    void required_A10_aFullDeviceIsEmptyAfterFrees(Subject subject) {
-        for (final String name : callsOfAnEmptied(subject)) {
-            final Allocator allocator = subject.exclusive(Map.of());
-            final LongUnaryOperator call = Objects.requireNonNull(
-                    AllocationCalls.withoutStreams(allocator).get(name));
-            final int count = requireFull(subject, allocator, BLOCK).release(allocator);
-            Subject.ifShrinkable(allocator).ifPresent(ShrinkableAllocator::shrink);
-            for (int round = 0; round < subject.times(3, 2); round++) {
-                final List<Long> live = new ArrayList<>();
-                // An arena may keep its first region, from which there is no reserve.
-                for (int i = 0; i < (count + 1) / 2; i++) {
-                    try {
-                        live.add(call.applyAsLong(BLOCK));
-                    } catch (OutOfMemoryException e) {
-                        throw Expect.failure(
-                                count + " blocks filled the device and were freed; after " + round + " rounds of "
-                                        + name + " and free, it had room for " + i + ": " + e.getMessage(),
-                                e);
-                    }
-                }
-                live.forEach(allocator::free);
-            }
-            subject.release(allocator);
-        }
     }
 }

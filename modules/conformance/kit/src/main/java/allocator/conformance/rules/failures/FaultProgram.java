@@ -3,7 +3,7 @@ package allocator.conformance.rules.failures;
 import allocator.conformance.subject.Expect;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
-import allocator.spi.DeviceException;
+import allocator.spi.InvalidFreeException;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A program of which any call may throw anything. What throws has had its whole effect or none: an allocation none, as
- * its caller has no address; a free its whole effect if it throws a {@link DeviceException}, and otherwise none.
+ * its caller has no address; a free its whole effect, unless an error of the Java virtual machine passes through it.
  */
 final class FaultProgram {
     private static final long[] SIZES = {1000, 3_000_000, 70_000, 9_000_000};
@@ -29,6 +29,9 @@ final class FaultProgram {
     private final @Nullable SyncStream stream;
 
     private final List<Block> live = new ArrayList<>();
+
+    /** Blocks whose free threw an error, while the statistics did not show whether it had its effect. */
+    private final List<Block> unknown = new ArrayList<>();
 
     private record Block(long address, long byteSize) {}
 
@@ -132,11 +135,18 @@ final class FaultProgram {
         } catch (Throwable thrown) {
             failure = thrown;
         }
-        final boolean isDead = failure == null || failure instanceof DeviceException;
-        if (isDead) {
+        final long after = requested();
+        final boolean isError = failure instanceof Error;
+        final boolean isUnknown = isError && (before == UNKNOWN || after == UNKNOWN);
+        final boolean isLive = isError && after == before && !isUnknown;
+        if (!isLive) {
             live.removeLast();
         }
-        requireRequested(before, isDead ? -block.byteSize() : 0, failure);
+        if (isUnknown) {
+            unknown.add(block);
+        } else {
+            requireRequested(before, isLive ? 0 : -block.byteSize(), failure);
+        }
     }
 
     private long requested() {
@@ -159,6 +169,13 @@ final class FaultProgram {
 
     /** Requires that nothing was lost, and that the allocator works; frees everything. */
     void requireNothingLost(String after) {
+        for (final Block block : unknown) {
+            try {
+                allocator.free(block.address());
+            } catch (InvalidFreeException dead) {
+                Expect.that(dead.getMessage() != null, "a free was rejected without a message");
+            }
+        }
         final Map<Long, Long> sizes = new LinkedHashMap<>();
         live.forEach(block -> sizes.put(block.address(), block.byteSize()));
         AfterFailure.requireUsable(subject, allocator, sizes, counts, SIZES[1], after);

@@ -41,19 +41,17 @@ enum Thrown {
         void raise(MemoryInfo memory) {
             throw new OutOfMemoryError("thrown by the kit");
         }
-    },
-    /** The stack has ended. */
-    STACK("StackOverflowError") {
-        @Override
-        void raise(MemoryInfo memory) {
-            throw new StackOverflowError("thrown by the kit");
-        }
     };
 
     private final String text;
 
     Thrown(String text) {
         this.text = text;
+    }
+
+    /** Returns whether the device or its binding says so, and not the Java virtual machine. */
+    boolean isOfTheDevice() {
+        return this == SHORTAGE || this == DEVICE || this == RUNTIME;
     }
 
     /** Throws it. */

@@ -5,7 +5,6 @@ import allocator.conformance.rules.AllocationCalls;
 import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorException;
@@ -45,10 +44,6 @@ public abstract class ArenaRules extends Chapter {
     /** Growth that shows by the size of the next region where it restarted. */
     private static final Map<String, ?> GROWTH =
             Map.of(STRATEGY, 0, INITIAL, 64 * KIB, AFTER_SHRINK, 192 * KIB, LARGEST, 64 * MIB, Subject.LIMIT, 16 * MIB);
-
-    protected ArenaRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     /** Returns an arena with these settings that holds no memory yet; skips the test if one of them does not apply. */
     private static Allocator arena(Subject subject, Map<String, ?> settings) {

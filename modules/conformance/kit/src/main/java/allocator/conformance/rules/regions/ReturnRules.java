@@ -4,7 +4,6 @@ import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Expect;
 import allocator.conformance.subject.ProcessMemory;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorException;
@@ -36,10 +35,6 @@ public abstract class ReturnRules extends Chapter {
 
     /** A process may grow for other reasons once, but not whenever the same calls are made. */
     private static final int ATTEMPTS = 3;
-
-    protected ReturnRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     private static void requireNoGrowth(Subject subject, String what, Runnable round) {
         requireWitness(subject);

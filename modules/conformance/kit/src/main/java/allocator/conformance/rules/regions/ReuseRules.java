@@ -3,17 +3,13 @@ package allocator.conformance.rules.regions;
 import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.ShrinkableAllocator;
-import allocator.spi.StreamAwareAllocator;
-import allocator.spi.SyncStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Consumer;
 import java.util.function.LongUnaryOperator;
 
 /** Chapters A and K: what is freed is used again, and goes back, whatever the size of its blocks. */
@@ -27,10 +23,6 @@ public abstract class ReuseRules extends Chapter {
     /** Sizes that allocators serve from different places, and how many blocks of them make several regions. */
     private static final Map<Long, Integer> BLOCKS =
             Map.of(48L, 4000, 1000L, 2000, 5000L, 200, 40 * KIB, 60, 700 * KIB, 12, 3 * MIB, 6);
-
-    protected ReuseRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     private static int countOf(Subject subject, long byteSize) {
         final int count = BLOCKS.getOrDefault(byteSize, 0);
@@ -71,16 +63,6 @@ public abstract class ReuseRules extends Chapter {
             final Allocator allocator = subject.exclusive(subject.boundedGrowth());
             subject.stats(allocator);
             replaceHalves(subject, allocator, byteSize, () -> {}, "replaced");
-            subject.release(allocator);
-        }
-    }
-
-    @ConformanceTest
-    void required_K04_gapsAreUsedAfterAShrink(Subject subject) {
-        for (final long byteSize : BLOCKS.keySet()) {
-            final ShrinkableAllocator allocator = subject.shrinkable(subject.exclusive(subject.boundedGrowth()));
-            subject.stats(allocator);
-            replaceHalves(subject, allocator, byteSize, allocator::shrink, "replaced over a shrink");
             subject.release(allocator);
         }
     }
@@ -132,30 +114,6 @@ public abstract class ReuseRules extends Chapter {
         }
     }
 
-    @ConformanceTest
-    void required_K02_regionsOfStreamsGoBack(Subject subject) {
-        final ShrinkableAllocator any = subject.shrinkable(subject.exclusive(Map.of()));
-        subject.requireArena(any);
-        Subject.requireOwnOrder(subject.streamAware(any));
-        final Map<String, Consumer<SyncStream>> ends =
-                Map.of("was closed", SyncStream::close, "ended a run", SyncStream::onSessionRunEnd);
-        for (final Map.Entry<String, Consumer<SyncStream>> end : ends.entrySet()) {
-            for (final long byteSize : BLOCKS.keySet()) {
-                final StreamAwareAllocator allocator = subject.streamAware(subject.exclusive(subject.manyRegions()));
-                final SyncStream stream = subject.stream();
-                requireEmpty(
-                        subject,
-                        subject.shrinkable(allocator),
-                        size -> allocator.allocOnStream(size, stream),
-                        byteSize,
-                        () -> end.getValue().accept(stream),
-                        " on a stream that " + end.getKey());
-                stream.close();
-                subject.release(allocator);
-            }
-        }
-    }
-
     /** Fills several regions and frees all, a few times; fails unless a shrink leaves one region at most. */
     private static void requireEmpty(
             Subject subject,
@@ -184,38 +142,5 @@ public abstract class ReuseRules extends Chapter {
                 after.numArenaExtensions() > 0 || after.bytesHeld() == 0,
                 "no region is held, and nothing is live; bytesHeld is %d",
                 after.bytesHeld());
-    }
-
-    @ConformanceTest
-    void required_K02_eachCycleEndsAsTheFirst(Subject subject) {
-        final ShrinkableAllocator allocator = subject.shrinkable(subject.exclusive(subject.manyRegions()));
-        subject.stats(allocator);
-        AllocatorStats first = AllocatorStats.NONE;
-        for (int cycle = 0; cycle < subject.times(30, 8) && subject.hasTime(); cycle++) {
-            final List<Long> live = new ArrayList<>();
-            for (final long byteSize : BLOCKS.keySet()) {
-                live.addAll(fill(allocator::alloc, byteSize, Math.min(countOf(subject, byteSize), 150)));
-            }
-            live.forEach(allocator::free);
-            allocator.shrink();
-            final AllocatorStats now = allocator.stats();
-            first = cycle == 0 ? now : first;
-            Expect.that(
-                    now.bytesInUse() == 0 && now.requestedBytesInUse() == 0,
-                    "everything is freed and shrunk; bytesInUse is %d and requestedBytesInUse %d",
-                    now.bytesInUse(),
-                    now.requestedBytesInUse());
-            Expect.that(
-                    (now.bytesHeld() <= first.bytesHeld() && now.numArenaExtensions() <= first.numArenaExtensions())
-                            || (now.bytesHeld() <= first.bytesHeld() + MIB / 16 && now.numArenaExtensions() == 1)
-                            || (now.numArenaExtensions() == 0 && now.bytesHeld() <= 2 * first.bytesHeld() + MIB),
-                    "the same blocks were allocated, freed and shrunk %d times; %d bytes in %d regions are held, after"
-                            + " the first time it was %d in %d",
-                    cycle + 1,
-                    now.bytesHeld(),
-                    now.numArenaExtensions(),
-                    first.bytesHeld(),
-                    first.numArenaExtensions());
-        }
     }
 }

@@ -6,7 +6,6 @@ import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Blocks;
 import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
@@ -27,10 +26,6 @@ import java.util.SplittableRandom;
 /** Chapter K: a shrink returns what it reports, and no memory in use. */
 public abstract class ShrinkRules extends Chapter {
     private static final long MIB = 1 << 20;
-
-    protected ShrinkRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     /** Allocates blocks of several sizes and frees every other one; returns those still live. */
     private static List<Long> halfFreed(Allocator allocator) {

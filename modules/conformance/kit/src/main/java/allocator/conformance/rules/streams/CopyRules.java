@@ -7,7 +7,6 @@ import allocator.conformance.rules.ConformanceTest.Scope;
 import allocator.conformance.rules.StreamReuse;
 import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorType;
@@ -30,10 +29,6 @@ import java.util.function.LongUnaryOperator;
 /** Chapters D and H: copies, and host access to memory. */
 public abstract class CopyRules extends Chapter {
     private static final long[] SIZES = {1, 7, 4096, 100_001, 1 << 20};
-
-    protected CopyRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     private static DataTransfer requireTransfer(Subject subject) {
         return Contents.transfer(subject, subject.memory())

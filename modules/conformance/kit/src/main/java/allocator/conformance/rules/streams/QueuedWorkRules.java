@@ -4,7 +4,6 @@ import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.conformance.subject.Workers;
 import allocator.spi.Allocator;
@@ -42,10 +41,6 @@ public abstract class QueuedWorkRules extends Chapter {
     private static final int REQUESTS = 200;
 
     private static final long PAUSE = TimeUnit.MICROSECONDS.toNanos(100);
-
-    protected QueuedWorkRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     /** Work of a stream that takes a while and uses a block at last. */
     private static final class Work {

@@ -6,7 +6,6 @@ import allocator.conformance.rules.StreamReuse;
 import allocator.conformance.subject.Blocks;
 import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.DataTransfer;
 import allocator.spi.MemoryRange;
@@ -27,10 +26,6 @@ public abstract class StreamLifetimeRules extends Chapter {
 
     /** The size of all blocks, so that a freed block is the best fit for the next request. */
     private static final long BLOCK = 64 * 1024;
-
-    protected StreamLifetimeRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     @ConformanceTest
     void required_T01_freeWhileWorkIsQueuedIsSafe(Subject subject) {

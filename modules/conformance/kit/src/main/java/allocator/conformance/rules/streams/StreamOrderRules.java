@@ -5,7 +5,6 @@ import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.rules.FreedMemory;
 import allocator.conformance.rules.StreamReuse;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncNotification;
@@ -19,10 +18,6 @@ import org.opentest4j.AssertionFailedError;
 public abstract class StreamOrderRules extends Chapter {
     /** The size of all blocks, so that a freed block is the best fit for the next request. */
     private static final long BLOCK = 64 * 1024;
-
-    protected StreamOrderRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     @ConformanceTest
     void required_T03_freedMemoryDoesNotGoToAStreamThatDidNotWait(Subject subject) {

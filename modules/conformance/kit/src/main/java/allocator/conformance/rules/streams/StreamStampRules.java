@@ -4,9 +4,7 @@ import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.rules.FreedMemory;
 import allocator.conformance.rules.StreamReuse;
-import allocator.conformance.subject.Blocks;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceType;
@@ -20,7 +18,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /** Chapter T: many events, many blocks, and streams of other memories and devices. */
 public abstract class StreamStampRules extends Chapter {
@@ -33,10 +30,6 @@ public abstract class StreamStampRules extends Chapter {
 
     /** The largest of {@link #COUNTS} in a quick run. */
     private static final int FEW = 300;
-
-    protected StreamStampRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     @ConformanceTest
     void required_T03_aWaitBeforeTheFreeDoesNotCountHoweverManyEvents(Subject subject) {
@@ -61,37 +54,6 @@ public abstract class StreamStampRules extends Chapter {
                         BLOCK, second, "a stream waited for event " + count + " of another, which then freed a block");
                 first.flush();
             }
-        }
-    }
-
-    @ConformanceTest
-    void required_T03_manyBlocksOfAStreamKeepApart(Subject subject) {
-        final StreamAwareAllocator allocator = subject.orderedByStreams();
-        final SyncStream first = subject.stream();
-        final SyncStream second = subject.stream();
-        for (final long byteSize : new long[] {100, 5000, BLOCK, 300_000}) {
-            final List<Long> live = new ArrayList<>();
-            for (int i = 0; i < 100; i++) {
-                live.add(allocator.allocOnStream(byteSize, first));
-            }
-            final FreedMemory freed = new FreedMemory(subject, allocator);
-            live.forEach(address -> freed.free(address, byteSize, first));
-            final List<Long> taken = new ArrayList<>();
-            for (int i = 0; i < 120; i++) {
-                final @Nullable SyncStream user = i % 3 == 0 ? null : second;
-                final long address = freed.allocate(byteSize, user);
-                taken.add(address);
-                freed.requireApart(
-                        address,
-                        byteSize,
-                        user,
-                        "100 blocks of %d bytes were freed on one stream; one went to another stream, which never"
-                                + " waited for it",
-                        byteSize);
-            }
-            taken.forEach(allocator::free);
-            first.onSessionRunEnd();
-            second.onSessionRunEnd();
         }
     }
 
@@ -123,103 +85,6 @@ public abstract class StreamStampRules extends Chapter {
             first.onSessionRunEnd();
             second.onSessionRunEnd();
         }
-    }
-
-    @ConformanceTest
-    void required_T03_aWaitOnTheHostIsNoWaitOfAStream(Subject subject) {
-        final StreamAwareAllocator allocator = subject.orderedByStreams();
-        final SyncStream first = subject.stream();
-        final SyncStream second = subject.stream();
-        final FreedMemory freed = new FreedMemory(subject, allocator);
-        final long block = allocator.allocOnStream(BLOCK, first);
-        try (SyncNotification notification = first.createNotification()) {
-            notification.activate();
-            notification.waitOnHost();
-        }
-        freed.free(block, BLOCK, first);
-        freed.requireNotReused(BLOCK, second, "the host waited for an event, and then the block was freed");
-    }
-
-    @ConformanceTest
-    void required_T03_otherStreamsEndsDoNotCount(Subject subject) {
-        final StreamAwareAllocator allocator = subject.orderedByStreams();
-        final SyncStream first = subject.stream();
-        final SyncStream second = subject.stream();
-        final SyncStream third = subject.stream();
-        final FreedMemory freed = new FreedMemory(subject, allocator);
-        final long block = allocator.allocOnStream(BLOCK, first);
-        final long other = allocator.allocOnStream(BLOCK, third);
-        freed.free(block, BLOCK, first);
-        allocator.free(other);
-        third.onSessionRunEnd();
-        freed.requireNotReused(BLOCK, second, "a block was freed on one stream, and the run of another ended");
-        third.close();
-        freed.requireNotReused(BLOCK, second, "a block was freed on one stream, and another was closed");
-        freed.requireNotReused(BLOCK, null, "a block was freed on one stream, and another was closed");
-    }
-
-    @ConformanceTest
-    void required_T05_blocksOfAClosedStreamStayApart(Subject subject) {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
-        final Blocks blocks = new Blocks();
-        final List<Long> outlived = new ArrayList<>();
-        for (int round = 0; round < 20; round++) {
-            final SyncStream stream = subject.stream();
-            final List<Long> live = new ArrayList<>();
-            for (int i = 0; i < 6; i++) {
-                final long address = allocator.allocOnStream(BLOCK, stream);
-                blocks.add(address, BLOCK);
-                live.add(address);
-            }
-            blocks.remove(live.getFirst());
-            allocator.free(live.removeFirst());
-            stream.close();
-            blocks.remove(live.getFirst());
-            allocator.free(live.removeFirst());
-            outlived.addAll(live);
-            final long plain = allocator.alloc(BLOCK);
-            blocks.add(plain, BLOCK);
-            outlived.add(plain);
-        }
-        outlived.forEach(allocator::free);
-        Expect.that(
-                !subject.counts(allocator) || allocator.stats().bytesInUse() == 0,
-                "blocks were freed after their streams had been closed; bytesInUse is not 0");
-    }
-
-    @ConformanceTest
-    void required_T05_aClosedStreamHasEnded(Subject subject) {
-        subject.streamAware(subject.allocator());
-        final SyncStream stream = subject.stream();
-        Expect.that(!stream.hasEnded(), "an open stream says that it has ended");
-        stream.flush();
-        stream.onSessionRunEnd();
-        Expect.that(!stream.hasEnded(), "a stream says that it has ended after the end of a run; it goes on");
-        stream.close();
-        Expect.that(stream.hasEnded(), "a stream is closed, and its work is done: close must call setEnded");
-    }
-
-    @ConformanceTest
-    void required_T07_eachStreamIsItsOwn(Subject subject) {
-        subject.streamAware(subject.allocator());
-        final List<SyncStream> streams = new ArrayList<>();
-        for (int i = 0; i < 20; i++) {
-            final Optional<SyncStream> further = subject.furtherStream(subject.memory());
-            if (further.isEmpty()) {
-                streams.removeFirst().close();
-                continue;
-            }
-            final SyncStream stream = further.get();
-            for (final SyncStream other : streams) {
-                Expect.that(!Expect.same(stream, other), "createSyncStream returned the same stream twice");
-                Expect.that(other.id() < stream.id(), "a later stream has the lower id");
-            }
-            streams.add(stream);
-            if (i % 3 == 2) {
-                streams.removeFirst().close();
-            }
-        }
-        streams.forEach(SyncStream::flush);
     }
 
     @ConformanceTest

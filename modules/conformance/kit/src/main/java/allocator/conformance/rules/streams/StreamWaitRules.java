@@ -4,7 +4,6 @@ import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.AllocatorException;
 import allocator.spi.DataTransfer;
@@ -23,10 +22,6 @@ import java.util.function.Consumer;
 /** Chapters T and D: what a stream has done when a call returns that waits for it. */
 public abstract class StreamWaitRules extends Chapter {
     private static final long MIB = 1 << 20;
-
-    protected StreamWaitRules(ProviderFixture fixture) {
-        super(fixture);
-    }
 
     @ConformanceTest
     void required_T04_theEndOfARunWaitsForItsWork(Subject subject) {

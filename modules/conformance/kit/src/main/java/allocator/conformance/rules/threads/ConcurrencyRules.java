@@ -7,7 +7,6 @@ import allocator.conformance.rules.StreamReuse;
 import allocator.conformance.subject.Blocks;
 import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.conformance.subject.Workers;
 import allocator.spi.Allocator;
@@ -39,10 +38,6 @@ import java.util.function.Supplier;
 
 /** Chapter C: concurrent calls of platform and virtual threads. */
 public abstract class ConcurrencyRules extends Chapter {
-    protected ConcurrencyRules(ProviderFixture fixture) {
-        super(fixture);
-    }
-
     private static Thread.Builder platform() {
         return Thread.ofPlatform().daemon();
     }

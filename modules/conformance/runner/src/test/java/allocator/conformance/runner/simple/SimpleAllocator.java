@@ -228,7 +228,7 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
         chunks.release(chunk);
         final SimpleRegion region = regions.of(chunk);
         if (region.isReserve()) {
-            regions.giveBackReserve(region, () -> chunks.remove(List.of(chunk)));
+            regions.giveBack(region, () -> chunks.remove(List.of(chunk)));
         } else {
             chunks.coalesce(chunk);
         }
@@ -256,10 +256,13 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
             if (fault == Fault.SHRINK_TAKES_LIVE_MEMORY) {
                 chunks.overwriteLiveOnes();
             }
-            final long lie = fault == Fault.SHRINK_REPORT_LIES ? 4096 : 0;
+            growth.offerAgain();
             final int released = fault == Fault.SHRINK_RETURNS_NOTHING ? 0 : growth.giveBackFreeRegions();
             shrinkages += released;
             final long held = regions.held();
+            final long lie = fault == Fault.SHRINK_REPORT_LIES
+                    ? 4096
+                    : fault == Fault.SHRINK_REPORTS_REFUSED_MEMORY ? regions.refusedBytes() : 0;
             final long explained = fault == Fault.SHRINK_EXPLAINS_TOO_LITTLE ? held - 1 : held;
             final int inUse = (int)
                     regions.all().stream().filter(region -> !region.isReserve()).count();
@@ -287,7 +290,10 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
             final AllocatorStats.Builder builder = new AllocatorStats.Builder()
                     .limit(limitOption == Long.MAX_VALUE ? AllocatorStats.UNLIMITED : limitOption)
                     .held(regions.held(), regions.peakHeld())
-                    .free(fault == Fault.FREE_BYTES_FORGET_THE_TAIL ? largest : free.getSum(), largest)
+                    .free(
+                            (fault == Fault.FREE_BYTES_FORGET_THE_TAIL ? largest : free.getSum())
+                                    + regions.refusedBytes(),
+                            largest)
                     .regions(
                             regions.count() + (fault == Fault.REGIONS_ARE_NEVER_COUNTED_OFF ? shrinkages : 0),
                             shrinkages);
@@ -345,12 +351,13 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
         }
     }
 
+    /** Returns all memory to the device. Called again after a failure, it tries again. */
     void close() {
         lock.acquireAlways();
         try {
             isClosed = true;
-            regions.close();
             chunks.clear();
+            regions.close();
         } finally {
             lock.releaseAlways();
         }

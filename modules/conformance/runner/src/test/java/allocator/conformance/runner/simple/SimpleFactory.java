@@ -53,6 +53,10 @@ public final class SimpleFactory implements EpFactory {
     private final Map<MemoryInfo, SimpleAllocator> shared = new HashMap<>();
     private final IdentityHashMap<Allocator, Integer> references = new IdentityHashMap<>();
     private final IdentityHashMap<Allocator, AllocatorOptions> asked = new IdentityHashMap<>();
+
+    /** Allocators of which the device kept memory at the last release. */
+    private final Set<SimpleAllocator> unreturned = new HashSet<>();
+
     private final Set<SimpleStream> streams = new HashSet<>();
     private final Set<Long> handles = new HashSet<>();
 
@@ -212,6 +216,11 @@ public final class SimpleFactory implements EpFactory {
     @Override
     public synchronized void releaseAllocator(Allocator allocator) {
         final Integer count = references.get(allocator);
+        if (count == null && allocator instanceof SimpleAllocator kept && unreturned.contains(kept)) {
+            kept.close();
+            unreturned.remove(kept);
+            return;
+        }
         if (count == null) {
             if (fault == Fault.RELEASE_OF_ANYTHING_ACCEPTED) {
                 return;
@@ -222,7 +231,9 @@ public final class SimpleFactory implements EpFactory {
             references.remove(allocator);
             asked.remove(allocator);
             shared.values().remove(allocator);
+            unreturned.add((SimpleAllocator) allocator);
             ((SimpleAllocator) allocator).close();
+            unreturned.remove((SimpleAllocator) allocator);
         } else {
             references.put(allocator, count - 1);
             if (fault == Fault.RELEASE_FREES_TOO_EARLY) {

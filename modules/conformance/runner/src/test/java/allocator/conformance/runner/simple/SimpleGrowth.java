@@ -47,6 +47,7 @@ final class SimpleGrowth {
         final long room = fault == Fault.LIMIT_ONLY_REPORTED ? Long.MAX_VALUE : limit - regions.held();
         if (rounded > room && headroom < byteSize) {
             giveBackFreeRegions();
+            offerAgain();
         }
         if (rounded > limit - regions.held() && headroom < byteSize) {
             if (fault == Fault.HANGS_WHEN_IMPOSSIBLE && byteSize > 1L << 49) {
@@ -66,7 +67,16 @@ final class SimpleGrowth {
         try {
             chunks.add(regions.take(size));
         } catch (OutOfMemoryException e) {
-            extendByLess(byteSize, rounded, size, e);
+            final boolean isRefused = regions.refusedBytes() > 0;
+            offerAgain();
+            extendByLess(byteSize, rounded, isRefused ? Long.MAX_VALUE : size, e);
+        }
+    }
+
+    /** Offers refused memory to the device again, before a request fails and at a shrink. */
+    void offerAgain() {
+        if (fault != Fault.REFUSED_MEMORY_IS_NOT_OFFERED_AGAIN) {
+            regions.offerAgain();
         }
     }
 
@@ -123,6 +133,7 @@ final class SimpleGrowth {
     void requireRoomForReserve(long byteSize) {
         if (byteSize > limit - regions.held() && fault != Fault.RESERVE_PASSES_THE_LIMIT) {
             giveBackFreeRegions();
+            offerAgain();
             if (byteSize > limit - regions.held()) {
                 throw exhausted(byteSize, byteSize, null);
             }
@@ -147,8 +158,9 @@ final class SimpleGrowth {
                     || inside.stream().mapToLong(chunk -> chunk.byteSize).sum() == region.byteSize();
             if (isWhole && inside.stream().noneMatch(chunk -> chunk.isLive) && !region.isReserve()) {
                 waitForWork(inside);
+                final long before = regions.refusedBytes();
                 regions.giveBack(region, () -> chunks.remove(inside));
-                count++;
+                count += regions.refusedBytes() == before || fault == Fault.SHRINK_REPORTS_REFUSED_MEMORY ? 1 : 0;
             }
         }
         return count;

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentSkipListMap;
+import org.jspecify.annotations.Nullable;
 
 /** The regions that an allocator has taken from the device, and their bytes. */
 final class SimpleRegions {
@@ -19,9 +20,11 @@ final class SimpleRegions {
     /** Regions that the statistics no longer count, but that the device has not got back. */
     private final List<Long> forgotten = new ArrayList<>();
 
+    /** Regions that the device did not take back. They count as held. */
+    private final List<SimpleRegion> refused = new ArrayList<>();
+
     private long held;
     private long peakHeld;
-    private boolean hasHeapEnded;
 
     SimpleRegions(SimpleDevice device, MemoryInfo info, Fault fault) {
         this.device = device;
@@ -45,6 +48,10 @@ final class SimpleRegions {
         return regions.get(chunk.region);
     }
 
+    long refusedBytes() {
+        return refused.stream().mapToLong(SimpleRegion::byteSize).sum();
+    }
+
     /** Returns the number of regions that are not reserves. */
     long count() {
         return regions.values().stream().filter(region -> !region.isReserve()).count();
@@ -62,7 +69,7 @@ final class SimpleRegions {
         if (fault == Fault.COUNTED_BEFORE_THE_DEVICE_CALL) {
             held += byteSize;
         }
-        final long base = takeFromDevice(byteSize + skew);
+        final long base = device.take(info, byteSize + skew);
         if (fault != Fault.COUNTED_BEFORE_THE_DEVICE_CALL) {
             held += byteSize;
         }
@@ -72,52 +79,51 @@ final class SimpleRegions {
         return region;
     }
 
-    private long takeFromDevice(long byteSize) {
-        final long base;
-        try {
-            base = device.take(info, byteSize);
-        } catch (OutOfMemoryError e) {
-            hasHeapEnded = true;
-            throw e;
-        }
-        if (hasHeapEnded && fault == Fault.LOST_WHERE_ITS_TABLE_FAILS) {
-            hasHeapEnded = false;
-            throw new OutOfMemoryError("the table of the regions cannot grow");
-        }
-        return base;
-    }
-
     /** Returns a free region to the device; {@code forget} removes its chunks. */
     void giveBack(SimpleRegion region, Runnable forget) {
-        if (fault == Fault.LEAK_ON_DEVICE_FAILURE) {
-            remove(region, forget);
-        }
-        if (fault != Fault.SHRINK_STATISTICS_LIE) {
-            device.giveBack(region.base());
-        } else {
+        if (fault == Fault.SHRINK_STATISTICS_LIE) {
             forgotten.add(region.base());
-        }
-        if (fault != Fault.LEAK_ON_DEVICE_FAILURE) {
             remove(region, forget);
+            return;
         }
-    }
-
-    /** Returns a freed reserve to the device. If the device fails, the memory becomes a region like any other. */
-    void giveBackReserve(SimpleRegion region, Runnable forget) {
         try {
             device.giveBack(region.base());
             remove(region, forget);
         } catch (Throwable e) {
-            if (fault == Fault.LOST_ON_AN_ERROR && e instanceof Error) {
-                remove(region, forget);
-            } else {
-                regions.put(region.base(), new SimpleRegion(region.base(), region.address(), region.byteSize(), false));
-            }
-            if (fault == Fault.FREE_FAILS_AFTER_ITS_EFFECT || e instanceof DeviceException) {
-                throw e;
-            }
-            throw new DeviceException("the device did not take a reserve back", e);
+            keep(region, forget, e);
         }
+    }
+
+    /** Keeps memory that the device refused. */
+    private void keep(SimpleRegion region, Runnable forget, Throwable e) {
+        if (fault == Fault.REFUSED_MEMORY_IS_HANDED_OUT) {
+            regions.put(region.base(), new SimpleRegion(region.base(), region.address(), region.byteSize(), false));
+            return;
+        }
+        remove(region, forget);
+        if (fault != Fault.LEAK_ON_DEVICE_FAILURE && !(fault == Fault.LOST_ON_AN_ERROR && e instanceof Error)) {
+            refused.add(region);
+            held += region.byteSize();
+        }
+        if (fault == Fault.FREE_THROWS_WHAT_THE_DEVICE_THROWS) {
+            throw new DeviceException("the device did not take a region back", e);
+        }
+    }
+
+    /** Offers refused memory to the device again; returns what it threw last. */
+    @Nullable
+    Throwable offerAgain() {
+        Throwable failure = null;
+        for (final SimpleRegion region : List.copyOf(refused)) {
+            try {
+                device.giveBack(region.base());
+                refused.remove(region);
+                held -= region.byteSize();
+            } catch (Throwable e) {
+                failure = e;
+            }
+        }
+        return failure;
     }
 
     private void remove(SimpleRegion region, Runnable forget) {
@@ -126,13 +132,17 @@ final class SimpleRegions {
         held -= region.byteSize();
     }
 
+    /** Returns everything to the device; may be repeated. */
     void close() {
-        for (final SimpleRegion region : all()) {
-            if (fault != Fault.RELEASE_RETURNS_NOTHING) {
-                device.giveBack(region.base());
-                regions.remove(region.base());
-            }
+        if (fault != Fault.RELEASE_RETURNS_NOTHING) {
+            refused.addAll(all());
+            regions.clear();
         }
+        final Throwable failure = offerAgain();
         forgotten.forEach(device::giveBack);
+        forgotten.clear();
+        if (failure != null && fault != Fault.RELEASE_HIDES_WHAT_THE_DEVICE_KEPT) {
+            throw new DeviceException("the device kept " + refusedBytes() + " bytes", failure);
+        }
     }
 }
