@@ -43,11 +43,10 @@ enum CrowdType {
             final Environment environment = cpuReference();
             final Session session = environment.openSession(SessionOptions.DEFAULT);
             final ManagedAllocator allocator = session.allocator();
-            return new BlockCrowd(
-                    allocator, false, most, () -> allocator.asArena().ifPresent(arena -> arena.shrink()), () -> {
-                        session.close();
-                        environment.close();
-                    });
+            return new BlockCrowd(allocator, false, most, allocator::shrink, () -> {
+                session.close();
+                environment.close();
+            });
         }
     },
     BLOCKS_MALLOC("live blocks of the C library's malloc, to compare", 1_000_000, false) {
