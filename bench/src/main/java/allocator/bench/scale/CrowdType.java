@@ -35,7 +35,7 @@ enum CrowdType {
         final OpenSession open = new OpenSession();
         final ManagedAllocator allocator = open.session.allocator();
         return new BlockCrowd(
-                allocator, false, most, () -> allocator.asArena().ifPresent(arena -> arena.shrink()), open::close);
+                allocator, false, most, allocator::shrink, open::close);
     }),
     /** Live blocks of the C library's {@code malloc}, to compare. */
     BLOCKS_MALLOC(1_000_000, most -> new BlockCrowd(new MallocAllocator(), false, most, () -> {}, () -> {})),

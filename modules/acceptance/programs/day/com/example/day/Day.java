@@ -159,7 +159,7 @@ public final class Day {
             requireLimitIsKept(allocator);
             allocator.free(first);
             allocator.free(second);
-            if (allocator.asArena().isPresent()) {
+            if (allocator.isArena()) {
                 final ShrinkReport report = session.shrink(allocator.info().location());
                 require(report.bytesHeld() == allocator.stats().bytesHeld(), "shrink", report);
             }

@@ -1,6 +1,6 @@
 package allocator.runtime;
 
-import allocator.provider.support.StackReserve;
+import allocator.provider.support.Failures;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.runtime.RegisteredProvider.Candidate;
 import allocator.runtime.SessionPlanner.Plan;
@@ -13,7 +13,6 @@ import allocator.runtime.inspection.Inspection;
 import allocator.runtime.inspection.LeakReports;
 import allocator.runtime.inspection.RecentEvents;
 import allocator.runtime.lifetime.AllocatorInstances;
-import allocator.runtime.lifetime.Cleanup;
 import allocator.runtime.metrics.AllocatorListener;
 import allocator.runtime.metrics.Observation;
 import allocator.runtime.options.OptionPlace;
@@ -58,7 +57,6 @@ import org.jspecify.annotations.Nullable;
  * the same thread. It may open sessions, but not on a provider that is being registered, unregistered or closed.
  * Registering, creating, releasing, unregistering and closing throw {@link IllegalStateException} then.
  */
-// One class, since most of it documents one public type.
 public final class Environment implements AutoCloseable {
     /** How many sessions a {@link StillInUseException} describes: describing one looks at all. */
     private static final int MOST_DESCRIBED = 20;
@@ -79,8 +77,6 @@ public final class Environment implements AutoCloseable {
     private boolean isChanging;
 
     Environment(Map<String, String> settings) {
-        Objects.requireNonNull(SessionOptions.DEFAULT); // initialized now: where the stack has ended no class can be
-        Objects.requireNonNull(RunOptions.DEFAULT);
         AllocatorEvents.prepare();
         inspection = new Inspection(settings, OptionPlace.ENVIRONMENT.origin(), this::snapshotAfter, this::uses);
         leakReports = LeakReports.of(settings, OptionPlace.ENVIRONMENT.origin());
@@ -302,7 +298,7 @@ public final class Environment implements AutoCloseable {
     }
 
     private void unregister(RegisteredProvider provider) {
-        final Cleanup cleanup = new Cleanup();
+        final Failures failures = new Failures();
         settle();
         final List<ManagedAllocator> ending = end(
                 allocator -> allocator.reference().provider().equals(provider.name()),
@@ -310,15 +306,15 @@ public final class Environment implements AutoCloseable {
                 "provider " + provider.name() + " cannot be unregistered");
         final String unregistered = "unregistered " + provider.name();
         final Runnable release = () -> {
-            SharedAllocators.close(ending, cleanup);
-            instances.returnAll(cleanup);
+            SharedAllocators.close(ending, failures);
+            instances.returnAgain(provider.name()::equals, failures);
         };
-        if (registry.close(provider, release, cleanup)) {
+        if (registry.close(provider, release, failures)) {
             Log.debug(unregistered);
         } else {
-            cleanup.attempt(() -> shared.share(provider));
+            failures.run(() -> shared.share(provider));
         }
-        cleanup.throwIfAny();
+        failures.throwIfAny();
     }
 
     /**
@@ -365,12 +361,11 @@ public final class Environment implements AutoCloseable {
 
     /** Does what earlier calls have missed, and what blocks freed through other owners allow. Failures are logged. */
     private void settle() {
-        final Cleanup cleanup = new Cleanup();
-        sessions.all().forEach(session -> session.settle(cleanup));
-        shared.settle(cleanup);
-        instances.returnAll(cleanup);
+        final Failures failures = new Failures();
+        sessions.all().forEach(session -> session.settle(failures));
+        shared.settle(failures);
         try {
-            cleanup.throwIfAny();
+            failures.throwIfAny();
         } catch (Throwable e) {
             Log.failed("release", "what was closed before", e);
         }
@@ -492,11 +487,12 @@ public final class Environment implements AutoCloseable {
      */
     public ShrinkReport shrink(MemoryLocation location) {
         while (true) {
-            final ManagedArena arena = Session.arena(sharedAllocator(location), location, AllocatorReport.ENVIRONMENT);
+            final ManagedAllocator arena =
+                    Session.arena(sharedAllocator(location), location, AllocatorReport.ENVIRONMENT);
             try {
                 return arena.shrink();
             } catch (AllocatorClosedException e) {
-                if (sharedAllocator(location).filter(arena.allocator()::equals).isPresent()) {
+                if (sharedAllocator(location).filter(arena::equals).isPresent()) {
                     throw e;
                 }
                 // It was replaced during the call; shrink its successor.
@@ -568,19 +564,19 @@ public final class Environment implements AutoCloseable {
 
     private void closeUnused() {
         changed(() -> {
-            final Cleanup cleanup = new Cleanup();
+            final Failures failures = new Failures();
             settle();
             if (!isClosed) {
                 registry.warnOfUnusedSettings();
                 final List<ManagedAllocator> ending =
                         end(allocator -> true, session -> true, "the environment cannot be closed");
                 isClosed = true; // before a provider is called, which may call this environment
-                SharedAllocators.close(ending, cleanup);
+                SharedAllocators.close(ending, failures);
             }
-            instances.returnAll(cleanup);
-            registry.closeAll(cleanup);
+            instances.returnAgain(provider -> true, failures);
+            registry.closeAll(failures);
             endObservations();
-            cleanup.throwIfAny();
+            failures.throwIfAny();
             return null;
         });
     }
@@ -612,7 +608,6 @@ public final class Environment implements AutoCloseable {
     }
 
     private <T extends @Nullable Object> T locked(Supplier<T> operation) {
-        StackReserve.touch();
         synchronized (lock) {
             return operation.get();
         }

@@ -24,6 +24,7 @@ import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryRange;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
@@ -46,15 +47,17 @@ import org.jspecify.annotations.Nullable;
  * <p>When the owner is closed, allocations throw {@link AllocatorClosedException}; {@link #free} works on, and the last
  * free releases the provider's allocator.
  */
-// One class, since its calls share the protocol of counting a block before or after the provider's call.
 public final class ManagedAllocator implements Allocator {
+    private static final ShrinkReport NOTHING = new ShrinkReport(0, 0, 0, 0, 0);
+
     private final Allocator target;
     private final @Nullable StreamAwareAllocator streamAware;
     private final boolean canReserve;
     private final Lease lease;
 
     private final @Nullable HostAccessibleAllocator hostAccessible;
-    private final @Nullable ManagedArena arena;
+    private final @Nullable ShrinkableAllocator shrinkable;
+    private final @Nullable InspectableAllocator inspectable;
     private final int spiLevel;
     private final AllocatorReference reference;
     private final MemoryInfo info;
@@ -91,12 +94,15 @@ public final class ManagedAllocator implements Allocator {
         info = target.info();
         spiLevel = target.spiLevel();
         canReserve = spiLevel >= SpiLevel.RESERVE;
-        streamAware = target instanceof StreamAwareAllocator aware && spiLevel >= SpiLevel.STREAMS ? aware : null;
-        hostAccessible = target instanceof HostAccessibleAllocator accessible ? accessible : null;
-        arena = target instanceof ShrinkableAllocator shrinkable && spiLevel >= SpiLevel.SHRINK
-                ? new ManagedArena(this, shrinkable)
-                : null;
+        streamAware = capability(StreamAwareAllocator.class, SpiLevel.STREAMS);
+        shrinkable = capability(ShrinkableAllocator.class, SpiLevel.SHRINK);
+        hostAccessible = capability(HostAccessibleAllocator.class, SpiLevel.MINIMUM);
+        inspectable = reference.allocator().as(InspectableAllocator.class).orElse(null);
         lease = new Lease(reference, onReleased);
+    }
+
+    private <T> @Nullable T capability(Class<T> type, int level) {
+        return spiLevel < level ? null : target.as(type).orElse(null);
     }
 
     @Override
@@ -109,20 +115,9 @@ public final class ManagedAllocator implements Allocator {
         try {
             address = target.alloc(byteSize);
         } catch (Throwable e) {
-            synchronized (lease) {
-                lease.uncounted++;
-            }
             throw failed("alloc", e);
         }
-        if (address == 0) {
-            throw returnedNull("alloc", byteSize);
-        }
-        try {
-            record(address, byteSize, 0, false);
-        } catch (Throwable e) {
-            // Without an event: the caller has to learn the address.
-        }
-        return address;
+        return allocated("alloc", address, byteSize, 0, false);
     }
 
     /**
@@ -144,30 +139,18 @@ public final class ManagedAllocator implements Allocator {
         if (aware == null || byteSize <= 0) {
             return alloc(byteSize);
         }
+        final long id = AllocatorEvents.recordsAllocations() ? stream.id() : 0;
         enter();
         final long address;
         try {
             address = aware.allocOnStream(byteSize, stream);
+        } catch (IllegalArgumentException | IllegalStateException e) {
+            lease.leave();
+            throw e;
         } catch (Throwable e) {
-            synchronized (lease) {
-                lease.uncounted++;
-            }
-            settle();
-            if (e instanceof IllegalArgumentException || e instanceof IllegalStateException) {
-                throw e;
-            }
-            reportExhaustion(e);
-            throw ProviderCalls.translate(reference.provider(), "allocOnStream", e);
+            throw failed("allocOnStream", e);
         }
-        if (address == 0) {
-            throw returnedNull("allocOnStream", byteSize);
-        }
-        try {
-            record(address, byteSize, stream.id(), false);
-        } catch (Throwable e) {
-            // Without an event, as in alloc; the stream is of the provider, which may throw anything.
-        }
-        return address;
+        return allocated("allocOnStream", address, byteSize, id, false);
     }
 
     /**
@@ -184,20 +167,9 @@ public final class ManagedAllocator implements Allocator {
         try {
             address = target.reserve(byteSize);
         } catch (Throwable e) {
-            synchronized (lease) {
-                lease.uncounted++;
-            }
             throw failed("reserve", e);
         }
-        if (address == 0) {
-            throw returnedNull("reserve", byteSize);
-        }
-        try {
-            record(address, byteSize, 0, true);
-        } catch (Throwable e) {
-            // Without an event, as in alloc.
-        }
-        return address;
+        return allocated("reserve", address, byteSize, 0, true);
     }
 
     @Override
@@ -209,113 +181,50 @@ public final class ManagedAllocator implements Allocator {
         if (used.isReleased()) {
             throw closedException();
         }
-        recordFree(address);
+        if (AllocatorEvents.recordsFrees()) {
+            AllocatorEvents.freeing(owner, info, address);
+        }
         try {
             target.free(address);
         } catch (DeviceException e) {
-            // The block is dead, and the caller has to learn it: nothing else may be thrown where the stack ends.
-            synchronized (used) {
-                used.uncounted++;
-            }
-            try {
-                settle();
-            } catch (Throwable missed) {
-                // A release that was missed is made up for when the owner is closed or settled.
-            }
-            throw e;
+            Log.failed("free", this, e); // of a provider that was written before a free took effect: the block is dead
         } catch (Throwable e) {
-            throw failed("free", e);
+            throw ProviderCalls.translate(reference.provider(), "free", e);
         }
-        boolean isUncounted = false;
-        try {
-            final boolean isDraining = used.leave();
-            isUncounted = true;
-            if (isDraining) {
-                settle();
-            }
-        } catch (Throwable e) {
-            // The free has succeeded. A release that was missed is made up for when the owner is closed or settled.
-            if (!isUncounted) {
-                synchronized (used) {
-                    used.uncounted++;
-                }
-            }
-        }
-    }
-
-    private void record(long address, long byteSize, long stream, boolean isReserve) {
-        if (AllocatorEvents.recordsAllocations()) {
-            AllocatorEvents.allocated(owner, info, address, byteSize, stream, isReserve);
-        }
-    }
-
-    private void recordFree(long address) {
-        try {
-            if (AllocatorEvents.recordsFrees()) {
-                AllocatorEvents.freeing(owner, info, address);
-            }
-        } catch (Throwable e) {
-            // Without an event: the block is freed all the same.
-        }
+        used.leave();
     }
 
     private void enter() {
-        while (!lease.enter()) {
-            synchronized (lease) {
-                lease.uncounted++;
-            }
-            settle();
-            requireOpen();
-        }
-    }
-
-    private void requireOpen() {
-        if (!lease.awaitDecision()) {
+        if (!lease.enter()) {
             throw closedException();
         }
     }
 
-    private void settle() {
-        try {
-            lease.settle();
-        } catch (Throwable e) {
-            Log.failed("release", this, e);
+    private long allocated(String operation, long address, long byteSize, long stream, boolean isReserve) {
+        if (address == 0) {
+            lease.leave();
+            throw new ProviderException(
+                    reference.provider(), "returned address 0 from " + operation + "(" + byteSize + ")", null);
         }
-    }
-
-    private void settleAfterHold() {
-        settle();
-        try {
-            lease.settleIfInstanceIdle();
-        } catch (Throwable e) {
-            Log.failed("release", this, e);
+        if (AllocatorEvents.recordsAllocations()) {
+            AllocatorEvents.allocated(owner, info, address, byteSize, stream, isReserve);
         }
+        return address;
     }
 
     private RuntimeException failed(String operation, Throwable thrown) {
-        settle();
-        reportExhaustion(thrown);
-        return ProviderCalls.translate(reference.provider(), operation, thrown);
-    }
-
-    private void reportExhaustion(Throwable thrown) {
+        lease.leave();
         if (thrown instanceof OutOfMemoryException exhausted) {
             AllocatorEvents.failed(owner, exhausted.shortage().requested(), exhausted, "");
             failureSnapshots.exhausted(exhausted, owner);
         }
-    }
-
-    private ProviderException returnedNull(String operation, long byteSize) {
-        synchronized (lease) {
-            lease.uncounted++;
-        }
-        settle();
-        return new ProviderException(
-                reference.provider(), "returned address 0 from " + operation + "(" + byteSize + ")", null);
+        return ProviderCalls.translate(reference.provider(), operation, thrown);
     }
 
     private long withoutBytes(long byteSize) {
-        requireOpen();
+        if (!lease.awaitDecision()) {
+            throw closedException();
+        }
         if (byteSize < 0) {
             throw InvalidSizeException.negative(byteSize);
         }
@@ -362,9 +271,8 @@ public final class ManagedAllocator implements Allocator {
      * @throws AllocatorClosedException if the owner is closed and its memory was released
      */
     public Optional<AllocatorSnapshot> inspect() {
-        return reference.allocator() instanceof InspectableAllocator inspectable
-                ? Optional.of(whileHeld("inspect", inspectable::inspect))
-                : Optional.empty();
+        final InspectableAllocator listing = inspectable;
+        return listing == null ? Optional.empty() : Optional.of(whileHeld("inspect", listing::inspect));
     }
 
     /**
@@ -437,12 +345,30 @@ public final class ManagedAllocator implements Allocator {
     }
 
     /**
-     * Returns this allocator as an arena.
+     * Returns whether this allocator is an arena, which {@link #shrink} can make smaller.
      *
-     * @return the arena, if the provider's allocator can shrink and has at least level {@link SpiLevel#SHRINK}
+     * @return whether the provider's allocator can shrink, and has at least level {@link SpiLevel#SHRINK}
      */
-    public Optional<ManagedArena> asArena() {
-        return Optional.ofNullable(arena);
+    public boolean isArena() {
+        return shrinkable != null;
+    }
+
+    /**
+     * Returns unused memory to the device. May be called at any time, while other threads allocate and free. If several
+     * sessions share the instance, all of it is shrunk. May block on the device.
+     *
+     * @return what was released and what is still held; all zero if this is no {@linkplain #isArena arena}
+     * @throws DeviceException if the driver fails
+     * @throws AllocatorClosedException if the owner is closed and its memory was released
+     */
+    public ShrinkReport shrink() {
+        final ShrinkableAllocator arena = shrinkable;
+        if (arena == null) {
+            return NOTHING;
+        }
+        final ShrinkReport report = whileHeld("shrink", arena::shrink);
+        Log.debug("shrink of " + this + ": " + report);
+        return report;
     }
 
     /**
@@ -507,22 +433,18 @@ public final class ManagedAllocator implements Allocator {
 
     /** Calls the target, which is not released during the call. */
     <T> T whileHeld(String operation, Supplier<T> call) {
-        if (!lease.tryHold()) {
+        if (!lease.tryCall()) {
             throw closedException();
         }
         try {
             return ProviderCalls.call(reference.provider(), operation, call);
         } finally {
-            if (lease.endHold()) {
-                settleAfterHold();
-            }
+            lease.endCall();
         }
     }
 
     /**
      * Releases the provider's allocator: now if no block is live, otherwise with the last free.
-     *
-     * <p>A further call tries again what failed before the release.
      *
      * @throws RuntimeException what the provider threw if it was released now; see
      *     {@link allocator.runtime.lifetime.AllocatorReference#release}

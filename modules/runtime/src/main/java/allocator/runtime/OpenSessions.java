@@ -1,56 +1,24 @@
 package allocator.runtime;
 
-import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
+import java.util.SequencedSet;
 
-/**
- * The sessions of an environment that are not over, linked with one another: adding and removing take constant time and
- * no Java heap. Safe for use by several threads.
- */
+/** The sessions of an environment that are not over. Safe for use by several threads. */
 final class OpenSessions {
-    private @Nullable Session first;
-    private int count;
+    private final SequencedSet<Session> sessions = new LinkedHashSet<>();
 
-    /** Adds a session that is not in a list. */
     synchronized void add(Session session) {
-        final Session next = first;
-        session.next = next;
-        if (next != null) {
-            next.previous = session;
-        }
-        first = session;
-        session.isListed = true;
-        count++;
+        sessions.add(session);
     }
 
-    /** Removes a session, if it is here. */
+    /** Removes a session, if it is here. Needs no Java heap. */
     synchronized void remove(Session session) {
-        if (!session.isListed) {
-            return;
-        }
-        final Session previous = session.previous;
-        final Session next = session.next;
-        if (previous == null) {
-            first = next;
-        } else {
-            previous.next = next;
-        }
-        if (next != null) {
-            next.previous = previous;
-        }
-        session.previous = null;
-        session.next = null;
-        session.isListed = false;
-        count--;
+        sessions.remove(session);
     }
 
     /** Returns the sessions at this moment, the youngest first. */
     synchronized List<Session> all() {
-        final List<Session> all = new ArrayList<>(count);
-        for (Session session = first; session != null; session = session.next) {
-            all.add(session);
-        }
-        return all;
+        return List.copyOf(sessions.reversed());
     }
 }

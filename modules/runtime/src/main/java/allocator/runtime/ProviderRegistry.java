@@ -1,12 +1,12 @@
 package allocator.runtime;
 
+import allocator.provider.support.Failures;
 import allocator.runtime.RegisteredProvider.Candidate;
 import allocator.runtime.discovery.Causes;
 import allocator.runtime.discovery.LoadedFactory;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.discovery.SearchResult;
 import allocator.runtime.lifetime.AllocatorInstances;
-import allocator.runtime.lifetime.Cleanup;
 import allocator.runtime.options.OptionPlace;
 import allocator.runtime.options.ProviderOrder;
 import allocator.spi.AllocatorOptions;
@@ -243,15 +243,15 @@ final class ProviderRegistry {
 
     /** Closes the providers that were registered, and then the others. */
     private void abandon(List<Candidate> candidates, Throwable cause) {
-        final Cleanup cleanup = new Cleanup();
+        final Failures failures = new Failures();
+        failures.add(cause);
         final Set<String> registered = Set.copyOf(providers.keySet());
-        SharedAllocators.close(shared.unreleased(), cleanup);
-        instances.returnAll(cleanup);
-        closeAll(cleanup);
+        SharedAllocators.close(shared.unreleased(), failures);
+        instances.returnAgain(provider -> true, failures);
+        closeAll(failures);
         candidates.stream()
                 .filter(candidate -> !registered.contains(candidate.name()))
-                .forEach(candidate -> cleanup.attempt(candidate::close));
-        cleanup.suppressIn(cause);
+                .forEach(candidate -> failures.run(candidate::close));
     }
 
     /**
@@ -261,17 +261,17 @@ final class ProviderRegistry {
      * @param release releases what the environment has of the provider
      * @return whether it was closed
      */
-    boolean close(RegisteredProvider provider, Runnable release, Cleanup cleanup) {
+    boolean close(RegisteredProvider provider, Runnable release, Failures failures) {
         boolean isClosed = false;
         provider.isOpen(false);
         try {
             release.run();
-            provider.closeStreams(cleanup);
+            provider.closeStreams(failures);
             provider.close();
             providers.remove(provider.name());
             isClosed = true;
         } catch (Throwable e) {
-            cleanup.add(e);
+            failures.add(e);
         } finally {
             provider.isOpen(!isClosed);
         }
@@ -279,8 +279,8 @@ final class ProviderRegistry {
     }
 
     /** Closes all providers, last one first, and removes those that were closed. A further call does the others. */
-    void closeAll(Cleanup cleanup) {
-        new ArrayList<>(providers.values()).reversed().forEach(provider -> close(provider, () -> {}, cleanup));
+    void closeAll(Failures failures) {
+        new ArrayList<>(providers.values()).reversed().forEach(provider -> close(provider, () -> {}, failures));
         unclosed.removeIf(factory -> {
             try {
                 factory.close();

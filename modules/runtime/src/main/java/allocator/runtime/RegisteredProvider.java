@@ -1,11 +1,11 @@
 package allocator.runtime;
 
+import allocator.provider.support.Failures;
 import allocator.provider.support.Limit;
 import allocator.runtime.discovery.LoadedFactory;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.lifetime.AllocatorInstances;
 import allocator.runtime.lifetime.AllocatorReference;
-import allocator.runtime.lifetime.Cleanup;
 import allocator.runtime.options.OptionPlace;
 import allocator.runtime.transfer.ProviderTransfer;
 import allocator.spi.Allocator;
@@ -367,7 +367,7 @@ final class RegisteredProvider {
     }
 
     /** Tries again to close the streams whose close failed. */
-    void closeStreams(Cleanup cleanup) {
+    void closeStreams(Failures failures) {
         SessionStreams.Place next;
         synchronized (unclosedLock) {
             next = unclosed;
@@ -379,7 +379,7 @@ final class RegisteredProvider {
             try {
                 closeStream(place);
             } catch (Throwable e) {
-                cleanup.add(e);
+                failures.add(e);
             }
         }
     }

@@ -1,16 +1,14 @@
 package allocator.runtime;
 
-import allocator.provider.support.StackReserve;
-import allocator.runtime.lifetime.Cleanup;
+import allocator.provider.support.Failures;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.SyncStream;
 import allocator.spi.UnsupportedMemoryException;
+import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
-import java.util.Map;
+import java.util.List;
 import java.util.Optional;
-import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,21 +39,20 @@ public final class Run {
     /** A stream of this run, in its place from before it is taken. */
     private static final class Slot {
         private final SessionStreams owner;
-        private final @Nullable Slot previous;
+        private final int index;
         private SessionStreams.@Nullable Place place;
         private boolean isTaking;
 
-        Slot(SessionStreams owner, @Nullable Slot previous) {
+        Slot(SessionStreams owner, int index) {
             this.owner = owner;
-            this.previous = previous;
+            this.index = index;
         }
     }
 
     private final Object lock = new Object();
-    private final Map<SessionStreams, TreeMap<Integer, Slot>> used = new LinkedHashMap<>();
 
-    /** All slots, linked, so that the end of the run needs no iterator. */
-    private @Nullable Slot last;
+    /** In the order of their first use. */
+    private final List<Slot> slots = new ArrayList<>();
 
     private boolean isOver;
 
@@ -151,18 +148,11 @@ public final class Run {
         if (index < 0) {
             throw new IndexOutOfBoundsException("stream " + index);
         }
-        StackReserve.touch();
         synchronized (lock) {
             if (isOver) {
                 throw new IllegalStateException("the run of " + session + " is over");
             }
-            final TreeMap<Integer, Slot> slots = used.computeIfAbsent(owner, ignored -> new TreeMap<>());
-            Slot slot = slots.get(index);
-            if (slot == null) {
-                slot = new Slot(owner, last);
-                slots.put(index, slot);
-                last = slot;
-            }
+            final Slot slot = slot(owner, index);
             SessionStreams.Place place = slot.place;
             if (place == null) {
                 final @Nullable SyncStream[] remembered = roomForDefault(owner, index);
@@ -175,6 +165,17 @@ public final class Run {
             }
             return place.stream();
         }
+    }
+
+    private Slot slot(SessionStreams owner, int index) {
+        for (final Slot slot : slots) {
+            if (slot.index == index && slot.owner.equals(owner)) {
+                return slot;
+            }
+        }
+        final Slot slot = new Slot(owner, index);
+        slots.add(slot);
+        return slot;
     }
 
     /** Takes a stream for a slot. A provider that is creating it may not ask for it. */
@@ -201,49 +202,37 @@ public final class Run {
 
     /**
      * Ends the run's use of its streams: synchronizes them if requested, and gives them back. A stream that fails to
-     * synchronize is closed, so that no later run gets it. Never throws.
+     * synchronize is closed, so that no later run gets it.
      *
-     * @param cleanup receives the failures
+     * @param failures receives the failures
      * @return the number of streams
      */
-    int end(boolean synchronize, Cleanup cleanup) {
+    int end(boolean synchronize, Failures failures) {
         synchronized (lock) {
             isOver = true;
             defaultStreams = NO_STREAMS;
         }
         int count = 0;
-        try {
-            for (final TreeMap<Integer, Slot> slots : used.values()) {
-                // Backwards, so that the next run finds the first stream on top.
-                for (final Slot slot : slots.descendingMap().values()) {
-                    count += endStream(slot, synchronize, cleanup);
-                }
-            }
-        } catch (Throwable e) {
-            // Only an iterator fails, for lack of heap.
-            cleanup.add(e);
-        }
-        for (Slot slot = last; slot != null; slot = slot.previous) {
-            count += endStream(slot, synchronize, cleanup);
+        for (int i = slots.size() - 1; i >= 0; i--) { // backwards: the next run finds the first stream on top
+            count += endStream(slots.get(i), synchronize, failures);
         }
         return count;
     }
 
     /** Ends the use of a stream, if there is one. Returns how many there were. */
-    private static int endStream(Slot slot, boolean synchronize, Cleanup cleanup) {
+    private static int endStream(Slot slot, boolean synchronize, Failures failures) {
         final SessionStreams.Place place = slot.place;
         if (place == null) {
             return 0;
         }
-        slot.place = null;
-        boolean isUsable = !synchronize;
-        try {
-            if (synchronize) {
+        boolean isUsable = true;
+        if (synchronize) {
+            try {
                 slot.owner.end(place);
-                isUsable = true;
+            } catch (Throwable e) {
+                failures.add(e);
+                isUsable = false;
             }
-        } catch (Throwable e) {
-            cleanup.add(e);
         }
         try {
             if (isUsable) {
@@ -252,7 +241,7 @@ public final class Run {
                 slot.owner.discard(place);
             }
         } catch (Throwable e) {
-            cleanup.add(e);
+            failures.add(e);
         }
         return 1;
     }

@@ -1,15 +1,12 @@
 package allocator.runtime;
 
 import allocator.provider.support.Failures;
-import allocator.provider.support.StackReserve;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.runtime.SessionPlanner.Part;
 import allocator.runtime.SessionPlanner.Plan;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.inspection.AllocatorUse;
 import allocator.runtime.lifetime.AllocatorReference;
-import allocator.runtime.lifetime.Cleanup;
-import allocator.runtime.lifetime.OwedBlocks;
 import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.SessionState;
 import allocator.runtime.transfer.ProviderTransfer;
@@ -28,7 +25,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
@@ -44,7 +40,6 @@ import org.jspecify.annotations.Nullable;
  * stay and frees work; the last run or free releases the provider's allocators. Until then the environment cannot be
  * closed and the providers cannot be unregistered.
  */
-// One class, since its methods share the state that decides when a session is over.
 public final class Session implements AutoCloseable {
     private final Environment environment;
     private final String name;
@@ -58,20 +53,8 @@ public final class Session implements AutoCloseable {
 
     private boolean isClosed;
 
-    /** The neighbours among the environment's sessions. Like {@link #isListed}, guarded by {@link OpenSessions}. */
-    @Nullable
-    Session previous;
-
-    @Nullable
-    Session next;
-
-    boolean isListed;
-
     private volatile SessionAllocators allocators = SessionAllocators.NONE;
     private volatile @Nullable Transfers transfers;
-
-    /** Initializers and buffers that could be neither used nor freed. */
-    private final OwedBlocks owedBlocks = new OwedBlocks();
 
     /** Makes a session without allocators yet. */
     Session(Environment environment, String name, Plan plan, boolean reservesInitializers) {
@@ -100,13 +83,13 @@ public final class Session implements AutoCloseable {
     void logReport() {
         try {
             report().log();
-        } catch (VirtualMachineError e) {
-            // The session is open, with or without a line.
+        } catch (OutOfMemoryError e) {
+            return; // the session is open, with or without a line
         } catch (Throwable e) {
             try {
                 close();
             } catch (Throwable again) {
-                Cleanup.suppress(e, again);
+                Failures.suppress(e, again);
             }
             throw e;
         }
@@ -265,13 +248,16 @@ public final class Session implements AutoCloseable {
     public long loadInitializer(MemorySegment data) {
         final ManagedAllocator allocator =
                 initializerAllocator(allocator().info().location()).orElseThrow();
-        final OwedBlocks.Block room = new OwedBlocks.Block(allocator::free);
         final long address = allocInitializer(data.byteSize());
         try {
             transfers().copy(data, allocator.range(address, data.byteSize()));
             return address;
         } catch (Throwable e) {
-            owedBlocks.freeAfter(room, address, e);
+            try {
+                allocator.free(address);
+            } catch (Throwable again) {
+                Failures.suppress(e, again);
+            }
             throw e;
         }
     }
@@ -306,7 +292,7 @@ public final class Session implements AutoCloseable {
                 this,
                 new Router(
                         providers,
-                        allocators.pinned(owedBlocks),
+                        allocators.pinned(),
                         memory -> streams(memory.location())
                                 .filter(SessionStreams::hasStreams)
                                 .map(SessionStreams::lend)));
@@ -382,8 +368,7 @@ public final class Session implements AutoCloseable {
 
     /** Runs a call, during which this session does not end. Works in a run of a closed session as well. */
     <T> T whileUsed(Supplier<T> call) {
-        StackReserve.touch();
-        final Cleanup cleanup = new Cleanup();
+        final Failures failures = new Failures();
         synchronized (lock) {
             if (isClosed && activeRuns == 0) {
                 throw closed();
@@ -394,18 +379,18 @@ public final class Session implements AutoCloseable {
         try {
             result = call.get();
         } catch (Throwable thrown) {
-            finishIfLast(cleanup);
-            cleanup.suppressIn(thrown);
+            failures.add(thrown);
+            finishIfLast(failures);
             throw thrown;
         }
-        finishIfLast(cleanup);
-        cleanup.throwIfAny();
+        finishIfLast(failures);
+        failures.throwIfAny();
         return result;
     }
 
-    private void finishIfLast(Cleanup cleanup) {
+    private void finishIfLast(Failures failures) {
         if (isLastRunOfClosed()) {
-            finish(cleanup);
+            finish(failures);
             environment.reportLeaks(this);
         }
     }
@@ -432,21 +417,18 @@ public final class Session implements AutoCloseable {
         Objects.requireNonNull(options, "options");
         Objects.requireNonNull(work, "work");
         requireOpen();
-        final List<ManagedArena> toShrink = allocators.arenasToShrink(options);
+        final List<ManagedAllocator> toShrink = allocators.arenasToShrink(options);
         final List<RunReport.Shrunk> shrunk = new ArrayList<>(toShrink.size());
-        final Cleanup cleanup = new Cleanup();
+        final Failures failures = new Failures();
         final Run run = new Run(this);
-        StackReserve.touch();
         begin();
         try {
             work.execute(run);
         } catch (Throwable thrown) {
-            end(run, options, toShrink, shrunk, cleanup);
-            cleanup.suppressIn(thrown);
-            throw thrown;
+            failures.add(thrown);
         }
-        final int used = end(run, options, toShrink, shrunk, cleanup);
-        cleanup.throwIfAny();
+        final int used = end(run, options, toShrink, shrunk, failures);
+        failures.throwIfAny();
         return new RunReport(used, shrunk);
     }
 
@@ -467,22 +449,23 @@ public final class Session implements AutoCloseable {
         return new AllocatorClosedException(name + " is closed");
     }
 
-    /** Ends a run, whatever fails of it. Never throws; returns the number of streams. */
+    /** Ends a run, whatever fails of it; returns the number of streams. */
     private int end(
-            Run run, RunOptions options, List<ManagedArena> toShrink, List<RunReport.Shrunk> shrunk, Cleanup cleanup) {
-        final int used = run.end(options.isSynchronized(), cleanup);
-        for (int i = 0; i < toShrink.size(); i++) {
-            try {
-                shrunk.add(shrink(toShrink.get(i)));
-            } catch (Throwable e) {
-                cleanup.add(e);
-            }
+            Run run,
+            RunOptions options,
+            List<ManagedAllocator> toShrink,
+            List<RunReport.Shrunk> shrunk,
+            Failures failures) {
+        try {
+            final int used = run.end(options.isSynchronized(), failures);
+            toShrink.forEach(arena -> failures.run(() -> shrunk.add(shrink(arena))));
+            return used;
+        } finally {
+            finishIfLast(failures);
         }
-        finishIfLast(cleanup);
-        return used;
     }
 
-    private static RunReport.Shrunk shrink(ManagedArena arena) {
+    private static RunReport.Shrunk shrink(ManagedAllocator arena) {
         try {
             return new RunReport.Shrunk(arena.info(), arena.shrink(), null);
         } catch (AllocatorException e) {
@@ -513,9 +496,9 @@ public final class Session implements AutoCloseable {
         return arena(allocator(location), location, name).shrink();
     }
 
-    static ManagedArena arena(Optional<ManagedAllocator> allocator, MemoryLocation location, String owner) {
+    static ManagedAllocator arena(Optional<ManagedAllocator> allocator, MemoryLocation location, String owner) {
         return allocator
-                .flatMap(ManagedAllocator::asArena)
+                .filter(ManagedAllocator::isArena)
                 .orElseThrow(() -> new UnsupportedMemoryException(owner + " has "
                         + (allocator.isEmpty() ? "no allocator" : "an allocator but no arena") + " for " + location));
     }
@@ -592,19 +575,17 @@ public final class Session implements AutoCloseable {
     /**
      * Closes the session: from here on, allocations and new runs are rejected. The providers' allocators are released
      * at once if no run is in progress and no block is live, otherwise by the last run or free. A call for statistics,
-     * options or a shrink is waited for, up to two seconds unless it is the caller's own; if it goes on for longer, its
-     * end releases the allocator. May block on the device to close streams and return memory. A second call tries again
-     * what failed, and otherwise does nothing.
+     * options or a shrink is waited for, up to two seconds; if it goes on for longer, its end releases the allocator.
+     * May block on the device to close streams and return memory. A second call tries again what failed, and otherwise
+     * does nothing.
      *
-     * @throws AllocatorException if a provider failed to close a stream or to release memory; the session is closed
-     *     nevertheless. What may not have been closed or released is tried again by {@link Environment#close} at the
-     *     latest
+     * @throws AllocatorException if a provider failed to close a stream or to release memory, such as a
+     *     {@link allocator.spi.DeviceException} that names the bytes; the session is closed nevertheless. What may not
+     *     have been closed or released is tried again by {@link Environment#close} at the latest
      */
     @Override
     public void close() {
-        final Cleanup cleanup = new Cleanup();
-        final LongSupplier live = this::liveBlocks;
-        StackReserve.touch();
+        final Failures failures = new Failures();
         final boolean isIdle;
         final boolean isFirst;
         synchronized (lock) {
@@ -614,48 +595,39 @@ public final class Session implements AutoCloseable {
         }
         allocators.rejectAllocations();
         if (isFirst) {
-            AllocatorEvents.sessionClosed(name, live);
+            AllocatorEvents.sessionClosed(name, this::liveBlocks);
         }
         if (isIdle) {
-            finish(cleanup);
+            finish(failures);
             if (isFirst) {
                 environment.reportLeaks(this);
             }
         }
-        cleanup.throwIfAny();
+        failures.throwIfAny();
     }
 
     /**
      * Closes the streams first: closing one may still return memory to the arena to which it is bound. Whatever fails,
-     * the rest is attempted; a further call does what is left. Never throws.
+     * the rest is attempted; a further call does what is left.
      */
-    private void finish(Cleanup cleanup) {
+    private void finish(Failures failures) {
         for (int i = streams.length - 1; i >= 0; i--) {
-            streams[i].close(cleanup);
+            streams[i].close(failures);
         }
-        final Transfers made = transfers;
-        if (made != null) {
-            made.settle(cleanup);
-        }
-        owedBlocks.freeAgain(cleanup);
-        allocators.close(cleanup);
-        try {
-            leaveIfFinished();
-        } catch (Throwable e) {
-            cleanup.add(e);
-        }
+        allocators.close(failures);
+        failures.run(this::leaveIfFinished);
     }
 
     /** Releases allocators whose blocks were freed through other owners, and what an earlier attempt has missed. */
-    void settle(Cleanup cleanup) {
+    void settle(Failures failures) {
         final boolean isEnding;
         synchronized (lock) {
             isEnding = isClosed && activeRuns == 0;
         }
         if (isEnding) {
-            finish(cleanup);
+            finish(failures);
         } else {
-            allocators.settle(cleanup);
+            allocators.settle(failures);
         }
     }
 

@@ -1,8 +1,7 @@
 package allocator.runtime;
 
+import allocator.provider.support.Failures;
 import allocator.runtime.SessionPlanner.Part;
-import allocator.runtime.lifetime.Cleanup;
-import allocator.runtime.lifetime.OwedBlocks;
 import allocator.runtime.options.ShrinkTarget;
 import allocator.runtime.transfer.StagingMemory;
 import allocator.spi.InvalidOptionException;
@@ -66,7 +65,7 @@ final class SessionAllocators {
         }
     }
 
-    /** Abandons the parts that were not opened, and closes the others, last one first. Allocates nothing. */
+    /** Abandons the parts that were not opened, and closes the others, last one first. */
     private static void undo(
             @Nullable ManagedAllocator @Nullable [] opened, List<Part> parts, int next, Throwable cause) {
         for (int i = parts.size() - 1; i >= 0; i--) {
@@ -77,7 +76,7 @@ final class SessionAllocators {
                     opened[i].close();
                 }
             } catch (Throwable e) {
-                Cleanup.suppress(cause, e);
+                Failures.suppress(cause, e);
             }
         }
     }
@@ -89,25 +88,17 @@ final class SessionAllocators {
         }
     }
 
-    /** Closes the allocators, last one first; a further call tries again what failed. Allocates nothing itself. */
-    void close(Cleanup cleanup) {
+    /** Closes the allocators, last one first. */
+    void close(Failures failures) {
         for (int i = opened.length - 1; i >= 0; i--) {
-            try {
-                opened[i].close();
-            } catch (Throwable e) {
-                cleanup.add(e);
-            }
+            failures.run(opened[i]::close);
         }
     }
 
     /** Releases allocators whose blocks were freed through other owners. */
-    void settle(Cleanup cleanup) {
+    void settle(Failures failures) {
         for (final ManagedAllocator allocator : opened) {
-            try {
-                allocator.lease().settleIfInstanceIdle();
-            } catch (Throwable e) {
-                cleanup.add(e);
-            }
+            failures.run(allocator.lease()::settle);
         }
     }
 
@@ -140,12 +131,12 @@ final class SessionAllocators {
         return List.copyOf(byLocation.values());
     }
 
-    /** Returns the memory that both the host and a device reach; a block that it cannot free is owed. */
-    List<StagingMemory> pinned(OwedBlocks owed) {
+    /** Returns the memory that both the host and a device reach. */
+    List<StagingMemory> pinned() {
         return byLocation.values().stream()
                 .filter(allocator -> allocator.info().memoryType() == MemoryType.HOST_ACCESSIBLE)
                 .filter(ManagedAllocator::isHostAccessible)
-                .map(allocator -> StagingMemory.of(allocator, allocator::segment, owed))
+                .map(allocator -> StagingMemory.of(allocator, allocator::segment))
                 .toList();
     }
 
@@ -159,22 +150,21 @@ final class SessionAllocators {
      *
      * @throws InvalidOptionException if an entry of the list matches no arena
      */
-    List<ManagedArena> arenasToShrink(RunOptions options) {
-        final List<ManagedArena> arenas = byLocation.values().stream()
-                .flatMap(allocator -> allocator.asArena().stream())
-                .toList();
-        final List<ManagedArena> resolved = new ArrayList<>();
+    List<ManagedAllocator> arenasToShrink(RunOptions options) {
+        final List<ManagedAllocator> arenas =
+                byLocation.values().stream().filter(ManagedAllocator::isArena).toList();
+        final List<ManagedAllocator> resolved = new ArrayList<>();
         for (final ShrinkTarget target : options.shrinkTargets()) {
-            final List<ManagedArena> matching = arenas.stream()
+            final List<ManagedAllocator> matching = arenas.stream()
                     .filter(arena -> target.matches(arena.info()))
                     .toList();
             if (matching.isEmpty()) {
                 throw target.matchesNone(
                         options.shrinkList(),
-                        arenas.stream().map(ManagedArena::info).toList());
+                        arenas.stream().map(ManagedAllocator::info).toList());
             }
-            for (final ManagedArena arena : matching) {
-                if (resolved.stream().noneMatch(arena::isSameAs)) {
+            for (final ManagedAllocator arena : matching) {
+                if (resolved.stream().noneMatch(arena::isSameInstanceAs)) {
                     resolved.add(arena);
                 }
             }

@@ -1,8 +1,7 @@
 package allocator.runtime;
 
-import allocator.runtime.lifetime.Cleanup;
+import allocator.provider.support.Failures;
 import allocator.runtime.transfer.LentStream;
-import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SyncStream;
 import java.util.Objects;
@@ -126,14 +125,12 @@ final class SessionStreams {
     /**
      * Lends a stream to a copy. Closes again what failed to close: the work of an earlier copy may not be done.
      *
-     * @throws DeviceException if it still may not: the copy would not be ordered after that work
+     * @throws RuntimeException if a close fails again: the copy would not be ordered after that work
      */
     LentStream lend() {
-        final Cleanup cleanup = new Cleanup();
-        provider.closeStreams(cleanup);
-        if (cleanup.first() instanceof DeviceException unfinished) {
-            throw unfinished;
-        }
+        final Failures failures = new Failures();
+        provider.closeStreams(failures);
+        failures.throwIfAny();
         return new LentStream() {
             private @Nullable Place place;
 
@@ -190,24 +187,24 @@ final class SessionStreams {
      * Closes the idle streams and those of the user now, and every other one when it is given back. A further call
      * closes again what failed to close.
      */
-    void close(Cleanup cleanup) {
-        provider.closeStreams(cleanup);
+    void close(Failures failures) {
+        provider.closeStreams(failures);
         synchronized (this) {
             isClosed = true;
         }
         for (Place place = poll(); place != null; place = poll()) {
-            discard(place, cleanup);
+            discard(place, failures);
         }
         for (Place place = pollOpened(); place != null; place = pollOpened()) {
-            discard(place, cleanup);
+            discard(place, failures);
         }
     }
 
-    private void discard(Place place, Cleanup cleanup) {
+    private void discard(Place place, Failures failures) {
         try {
             discard(place);
         } catch (Throwable e) {
-            cleanup.add(e);
+            failures.add(e);
         }
     }
 }

@@ -1,12 +1,12 @@
 package allocator.runtime;
 
+import allocator.provider.support.Failures;
 import allocator.runtime.AllocatorReport.Source;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.inspection.FailureSnapshots;
 import allocator.runtime.inspection.LeakReports;
 import allocator.runtime.lifetime.AllocatorInstances;
 import allocator.runtime.lifetime.AllocatorReference;
-import allocator.runtime.lifetime.Cleanup;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorType;
@@ -33,7 +33,6 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Changed under the environment's lock; looked up without it.
  */
-// One class, since each change of a slot retires what was there.
 final class SharedAllocators {
     /**
      * A provider's allocator in its slot.
@@ -168,8 +167,8 @@ final class SharedAllocators {
             if (allocator != null) {
                 allocator.close();
             }
-        } catch (Throwable again) {
-            Cleanup.suppress(failure, again);
+        } catch (Throwable e) {
+            Failures.suppress(failure, e);
         }
     }
 
@@ -299,10 +298,7 @@ final class SharedAllocators {
         }
     }
 
-    /**
-     * Closes a retired allocator. A failure of the provider to release it is logged, and tried again by
-     * {@link #settle}.
-     */
+    /** Closes a retired allocator. A failure of the provider to release it is logged. */
     private static void retire(ManagedAllocator allocator) {
         try {
             allocator.close();
@@ -446,19 +442,13 @@ final class SharedAllocators {
         slots = changed;
     }
 
-    /** Closes allocators, last one first. Allocates nothing itself, and never throws. */
-    static void close(List<ManagedAllocator> ending, Cleanup cleanup) {
-        for (int i = ending.size() - 1; i >= 0; i--) {
-            try {
-                ending.get(i).closeUnused();
-            } catch (Throwable e) {
-                cleanup.add(e);
-            }
-        }
+    /** Closes allocators, last one first. */
+    static void close(List<ManagedAllocator> ending, Failures failures) {
+        ending.reversed().forEach(allocator -> failures.run(allocator::closeUnused));
     }
 
     /** Releases retired allocators whose blocks were freed through other owners, and what a failure has left. */
-    void settle(Cleanup cleanup) {
+    void settle(Failures failures) {
         // One that is still in a slot was to be removed from it, which failed.
         slots.values().forEach(slot -> {
             if (slot.owned() != null) {
@@ -469,11 +459,7 @@ final class SharedAllocators {
             }
         });
         retired.removeIf(allocator -> {
-            try {
-                allocator.close();
-            } catch (Throwable e) {
-                cleanup.add(e);
-            }
+            failures.run(allocator::close);
             return allocator.lease().isFinished();
         });
     }

@@ -1,6 +1,5 @@
 package allocator.runtime;
 
-import allocator.runtime.lifetime.Cleanup;
 import allocator.runtime.transfer.Router;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.DeviceException;
@@ -42,11 +41,6 @@ public final class Transfers {
     Transfers(Session session, Router router) {
         this.session = session;
         this.router = router;
-    }
-
-    /** Frees what copies could not free. */
-    void settle(Cleanup cleanup) {
-        router.freeAgain(cleanup);
     }
 
     /**

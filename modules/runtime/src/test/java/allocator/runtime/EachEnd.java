@@ -2,7 +2,6 @@ package allocator.runtime;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import allocator.provider.support.StackReserve;
 import allocator.runtime.metrics.AllocatorListener;
 import allocator.runtime.metrics.ObservedAllocator;
 import allocator.spi.AllocatorOptions;
@@ -12,35 +11,27 @@ import allocator.testkit.Ends;
 import allocator.testkit.FakeAllocator;
 import allocator.testkit.FakeFactory;
 import allocator.testkit.HeapEnds;
-import allocator.testkit.SmallStack;
 import allocator.testkit.StackEnds;
 import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 import javax.management.MalformedObjectNameException;
 import javax.management.ObjectName;
 
 /**
- * A program that makes each call once for each number of frames that the stack has left, from none to more than the
- * call takes; or once for each of its allocations, which fails.
+ * A program that makes each call once for each of its allocations on the Java heap, which fails.
  *
  * <p>A call that fails has changed nothing, or the next call does the rest.
  */
 final class EachEnd {
-    /** Fewer frames than {@link StackReserve} touches. */
-    private static final int FEW = 60;
-
     private EachEnd() {}
 
     public static void main(String[] args) {
-        final Ends ends = args.length == 0 ? EachEnd::atEachStackEnd : HeapEnds::each;
+        final Ends ends = HeapEnds::each;
         EachLeaseEnd.run(ends);
-        if (args.length > 0) {
-            sessions(ends); // where the stack ends, fakes and beans may be torn
-        }
+        sessions(ends);
         ends.each("register", () -> new Registered(false, Registered::register));
         ends.each("unregister", () -> new Registered(true, Registered::unregister));
         ends.each("open a session", () -> new Registered(true, Registered::openSession).observed());
@@ -74,26 +65,18 @@ final class EachEnd {
                 })));
     }
 
-    private static void atEachStackEnd(String name, Supplier<? extends StackEnds.Subject> maker) {
-        SmallStack.run(stack -> assertThat(StackEnds.each(stack, name, 1, maker))
-                .as("frames left where %s returned: what follows it needs stack", name)
-                .isGreaterThanOrEqualTo(FEW));
-    }
-
-    /** Learns what is in use, and needs stack for it. */
+    /** Learns what is in use. */
     private static final class Learning implements AllocatorListener {
         private final Set<ObservedAllocator> known = new HashSet<>();
         private int mistakes;
 
         @Override
         public void added(ObservedAllocator allocator) {
-            StackReserve.touch();
             mistakes += known.add(allocator) ? 0 : 1;
         }
 
         @Override
         public void removed(ObservedAllocator allocator) {
-            StackReserve.touch();
             mistakes += known.remove(allocator) ? 0 : 1;
         }
     }
@@ -236,7 +219,7 @@ final class EachEnd {
             isShared = false;
         }
 
-        /** Does what is left to do: where the stack ended, the allocator may be rejecting requests already. */
+        /** Does what is left to do: where the heap ended, the allocator may be rejecting requests already. */
         private void endSharing() {
             try {
                 unshare();

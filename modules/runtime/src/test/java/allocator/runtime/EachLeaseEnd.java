@@ -3,10 +3,9 @@ package allocator.runtime;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import allocator.provider.support.StackReserve;
+import allocator.provider.support.Failures;
 import allocator.runtime.lifetime.AllocatorInstances;
 import allocator.runtime.lifetime.AllocatorReference;
-import allocator.runtime.lifetime.Cleanup;
 import allocator.runtime.lifetime.Lease;
 import allocator.spi.Allocator;
 import allocator.testkit.Ends;
@@ -22,27 +21,8 @@ final class EachLeaseEnd {
     private EachLeaseEnd() {}
 
     static void run(Ends ends) {
-        ends.each(
-                "last free",
-                () -> new Leased(true, lease -> {
-                    if (lease.leave()) {
-                        lease.settle();
-                    }
-                }));
+        ends.each("last free", () -> new Leased(true, Lease::leave));
         ends.each("close", () -> new Leased(false, Lease::close));
-        ends.each(
-                "hold",
-                () -> new Leased(false, lease -> {
-                    if (lease.tryHold()) {
-                        try {
-                            if (lease.tryHold()) { // for which there may be no room
-                                lease.endHold();
-                            }
-                        } finally {
-                            lease.endHold();
-                        }
-                    }
-                }));
         ends.each(
                 "pause",
                 () -> new Leased(false, lease -> {
@@ -72,7 +52,6 @@ final class EachLeaseEnd {
         }
 
         private void giveBack() {
-            StackReserve.touch();
             returns++;
         }
 
@@ -93,12 +72,11 @@ final class EachLeaseEnd {
                 lease.close();
             }
             lease.settle();
-            final Cleanup cleanup = new Cleanup();
-            instances.returnAll(cleanup);
-            cleanup.throwIfAny();
+            final Failures failures = new Failures();
+            instances.returnAgain(provider -> true, failures);
+            failures.throwIfAny();
             assertThat(lease.isReleased()).as("released").isTrue();
             assertThat(reference.users()).as("users").isZero();
-            assertThat(reference.isReturning()).as("returning").isFalse();
             assertThat(instances.references(reference.instance()))
                     .as("references")
                     .isZero();
@@ -140,7 +118,6 @@ final class EachLeaseEnd {
         }
 
         private void giveBack() {
-            StackReserve.touch();
             if (isRejecting) {
                 isRejecting = false;
                 throw new IllegalStateException("not now");
@@ -155,7 +132,7 @@ final class EachLeaseEnd {
             leases.forEach(Lease::close);
             isRejecting = true;
             assertThatThrownBy(last::close).hasMessage("not now");
-            instances.returnAll(new Cleanup());
+            instances.returnAgain(provider -> true, new Failures());
             assertThat(out).as("references").isZero();
         }
     }

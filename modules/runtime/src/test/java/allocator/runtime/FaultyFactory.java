@@ -24,9 +24,9 @@ import java.util.Map;
 import java.util.function.Supplier;
 
 /**
- * A provider whose calls fail in turn, and that knows what of it is out. A call that fails has done nothing, except as
- * the contract says: after a device failure of a release, of a stream's close or of a free it has taken effect. Where
- * the contract leaves it open, a release or close that fails {@linkplain Fault#isAfter takes effect or not}.
+ * A provider whose calls fail in turn, and that knows what of it is out. A call that fails has done nothing, but a free
+ * that fails for its device has taken effect, and a release or close that fails {@linkplain Fault#isAfter takes effect
+ * or not}.
  */
 final class FaultyFactory implements EpFactory {
     /**
@@ -104,7 +104,7 @@ final class FaultyFactory implements EpFactory {
             return;
         }
         final Throwable thrown = fault.thrown().get();
-        if (mayBeAfter && (fault.isAfter() || thrown instanceof DeviceException)) {
+        if (mayBeAfter && fault.isAfter()) {
             effect.run();
         }
         FaultyFactory.<RuntimeException>sneak(thrown);

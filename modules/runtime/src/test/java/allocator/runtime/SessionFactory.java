@@ -183,7 +183,7 @@ final class SessionFactory extends ForwardingFactory {
 
         @Override
         public ShrinkReport shrink() {
-            return managed.asArena().orElseThrow().shrink();
+            return managed.shrink();
         }
     }
 }

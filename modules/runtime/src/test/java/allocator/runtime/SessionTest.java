@@ -159,8 +159,8 @@ class SessionTest {
             try (Session arena = open();
                     Session plain = environment.openSession(
                             SessionOptions.builder().provider("Cpu").build())) {
-                assertThat(arena.allocator().asArena()).isPresent();
-                assertThat(plain.allocator().asArena()).isEmpty();
+                assertThat(arena.allocator().isArena()).isTrue();
+                assertThat(plain.allocator().isArena()).isFalse();
                 assertThatThrownBy(() -> plain.shrink(CPU))
                         .isInstanceOf(UnsupportedMemoryException.class)
                         .hasMessageContaining("an allocator but no arena for cpu:0");

@@ -5,13 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.DataTransfer;
-import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryRange;
 import allocator.spi.SyncStream;
 import allocator.spi.UnsupportedMemoryException;
 import allocator.testkit.FakeFactory;
-import allocator.testkit.Faults;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -127,26 +125,6 @@ class TransfersTest {
                 assertThat(session.liveBlocks()).isZero();
             }
         }
-    }
-
-    /** The caller does not learn the address, so the session frees the block when it is closed. */
-    @Test
-    void anInitializerThatCanNeitherBeCopiedNorFreedIsFreedLater() {
-        final CopyingFactory factory = new CopyingFactory();
-        try (Environment environment = Environments.empty()) {
-            environment.register(factory);
-            try (Session session = environment.openSession(DEFAULTS)) {
-                factory.created().forEach(made -> made.before(Faults.on("free", new IllegalStateException("planted"))));
-                factory.hook = () -> {
-                    throw new DeviceException("planted", null);
-                };
-                assertThatExceptionOfType(DeviceException.class)
-                        .isThrownBy(() -> session.loadInitializer(MemorySegment.ofArray(new byte[8])));
-                assertThat(session.liveBlocks()).isOne();
-                factory.created().forEach(made -> made.before(Faults.NONE));
-            }
-        }
-        assertThat(factory.references()).isZero();
     }
 
     @Test

@@ -98,9 +98,7 @@ public final class Replay {
         try (Session session = environment.openSession(options)) {
             final ManagedAllocator allocator = session.allocator();
             session.run(RunOptions.DEFAULT, run -> pass.execute(run, done -> listener.progress(done, "replaying")));
-            final List<ShrinkReport.Held> stays =
-                    allocator.asArena().map(arena -> arena.shrink().held()).orElse(List.of());
-            return result(trace, pass, allocator, stays);
+            return result(trace, pass, allocator, allocator.shrink().held());
         }
     }
 

@@ -21,18 +21,27 @@ public final class Failures {
      *
      * @param failure what was thrown, checked or not; {@code null} for nothing
      */
-    @SuppressWarnings("ReferenceEquality") // an exception may be thrown twice, but not be suppressed by itself
     public void add(@Nullable Throwable failure) {
         if (first == null) {
             first = failure;
-        } else if (failure != null && failure != first) {
+        } else if (failure != null) {
             suppress(first, failure);
         }
     }
 
-    private static void suppress(Throwable first, Throwable failure) {
+    /**
+     * Suppresses a failure in another one, that of an action which the failure has made necessary. If the Java heap has
+     * no room for that, it is dropped.
+     *
+     * @param first the failure to be thrown
+     * @param failure the other one; nothing happens if it is the same
+     */
+    @SuppressWarnings("ReferenceEquality") // an exception may be thrown twice, but not be suppressed by itself
+    public static void suppress(Throwable first, Throwable failure) {
         try {
-            first.addSuppressed(failure);
+            if (failure != first) {
+                first.addSuppressed(failure);
+            }
         } catch (OutOfMemoryError e) {
             // The first failure is the one to report.
         }

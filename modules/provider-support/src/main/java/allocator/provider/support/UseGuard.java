@@ -83,6 +83,15 @@ public final class UseGuard {
     }
 
     /**
+     * Closes for good, unless a call is inside. Never waits.
+     *
+     * @return whether this is closed
+     */
+    public boolean closeIfUnused() {
+        return uses.compareAndSet(0, CLOSED) || isClosed();
+    }
+
+    /**
      * Closes for good: no call enters any more. Waits for those inside, also if it was closed before. An interrupt does
      * not end the wait and stays pending.
      *

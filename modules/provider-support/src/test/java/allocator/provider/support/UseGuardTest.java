@@ -81,4 +81,15 @@ class UseGuardTest {
         closer.join();
         assertThat(isInterrupted).isTrue();
     }
+
+    @Test
+    void closeIfUnusedClosesOnlyWhileNoCallIsInside() {
+        final UseGuard used = new UseGuard();
+        assertThat(used.tryEnter()).isTrue();
+        assertThat(used.closeIfUnused()).isFalse();
+        used.exit();
+        assertThat(used.closeIfUnused()).isTrue();
+        assertThat(used.closeIfUnused()).isTrue();
+        assertThat(used.tryEnter()).isFalse();
+    }
 }

@@ -1,13 +1,12 @@
 package allocator.runtime.discovery;
 
-import allocator.provider.support.StackReserve;
 import java.lang.System.Logger.Level;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The module's one logger, {@code allocator.runtime}. What goes as planned is {@code DEBUG}, so that a program that
- * does not configure logging sees warnings only. A log that fails, for lack of heap or stack, is ignored; with little
- * stack left it is not called, since a log in which the stack ends may keep its locks. A warning ends after some
- * thousand characters, as names may have millions.
+ * does not configure logging sees warnings only. A log that fails does not fail what is logged. A warning ends after
+ * some thousand characters, as names may have millions.
  */
 public final class Log {
     private static final System.Logger LOGGER = System.getLogger("allocator.runtime");
@@ -15,33 +14,34 @@ public final class Log {
     private Log() {}
 
     public static void debug(String message) {
-        log(Level.DEBUG, message);
+        log(Level.DEBUG, message, null);
     }
 
     public static void warning(String message) {
-        log(Level.WARNING, Causes.bounded(message));
+        log(Level.WARNING, Causes.bounded(message), null);
     }
 
     /**
      * Logs that an operation failed, in one line; the stack trace, which may have a thousand, goes to {@code DEBUG}.
      */
     public static void failed(String operation, Object what, Throwable thrown) {
+        final String message;
+        final String line;
         try {
-            StackReserve.touch();
-            final String message = Causes.bounded(operation + " of " + what) + " failed";
-            LOGGER.log(Level.WARNING, message + ": " + Causes.describe(thrown));
-            LOGGER.log(Level.DEBUG, message, thrown);
+            message = Causes.bounded(operation + " of " + what) + " failed";
+            line = message + ": " + Causes.describe(thrown);
         } catch (Throwable e) {
-            // As below.
+            return; // there is no room for the line, or what it describes fails
         }
+        log(Level.WARNING, line, null);
+        log(Level.DEBUG, message, thrown);
     }
 
-    private static void log(Level level, String message) {
+    private static void log(Level level, String message, @Nullable Throwable thrown) {
         try {
-            StackReserve.touch();
-            LOGGER.log(level, message);
+            LOGGER.log(level, message, thrown);
         } catch (Throwable e) {
-            // A log that fails does not fail what is logged.
+            return; // a handler of the application may throw anything
         }
     }
 }

@@ -1,6 +1,5 @@
 package allocator.runtime.inspection;
 
-import allocator.provider.support.StackReserve;
 import allocator.runtime.snapshot.Snapshot.Site;
 import java.lang.StackWalker.StackFrame;
 import java.util.Map;
@@ -46,19 +45,9 @@ public final class BlockSites {
             return;
         }
         try {
-            StackReserve.touch();
-            record(address, byteSize);
-        } catch (Throwable e) {
-            // The caller has the block all the same.
-        }
-    }
-
-    private void record(Long address, long byteSize) {
-        try {
             live.put(address, new Block(caller(), System.nanoTime(), byteSize));
-        } catch (Throwable e) {
-            live.remove(address); // needs no heap
-            throw e;
+        } catch (VirtualMachineError e) {
+            return; // the caller has the block, recorded or not
         }
     }
 

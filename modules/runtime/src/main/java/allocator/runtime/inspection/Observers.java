@@ -1,6 +1,5 @@
 package allocator.runtime.inspection;
 
-import allocator.provider.support.StackReserve;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.metrics.AllocatorListener;
 import allocator.runtime.metrics.Observation;
@@ -9,21 +8,15 @@ import allocator.runtime.snapshot.Snapshot.User;
 import allocator.spi.AllocatorStats;
 import allocator.spi.MemoryInfo;
 import java.util.ArrayList;
-import java.util.Collection;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The listeners of an environment, and the instances that they know. Without a listener a change costs the read of a
  * field; with one, time proportional to the number of sessions.
- *
- * <p>What a listener misses where the Java heap or the stack ends, it learns at the next change: each has a list of
- * what it has learned, and is called only with stack enough for a call of foreign code.
  */
 public final class Observers {
     private final Supplier<Stream<AllocatorUse>> uses;
@@ -34,64 +27,8 @@ public final class Observers {
     /** By the entry of the instance. Like what follows, guarded by the lock. */
     private Map<Object, Observed> known = new LinkedHashMap<>();
 
-    private final ArrayList<Observer> observers = new ArrayList<>();
+    private final List<AllocatorListener> listeners = new ArrayList<>();
     private long lastNumber;
-
-    /** A listener, and what it has learned. */
-    private static final class Observer {
-        private final AllocatorListener listener;
-
-        /** What was added and not removed. */
-        private final List<Observed> learned = new ArrayList<>();
-
-        /** The highest number of what was added. */
-        private long lastAdded;
-
-        private boolean isEnded;
-
-        Observer(AllocatorListener listener) {
-            this.listener = listener;
-        }
-
-        /** Returns what is over and was not removed, in the order in which it was added. */
-        List<Observed> toRemove() {
-            return learned.stream().filter(each -> isEnded || each.isReleased).toList();
-        }
-
-        /** Returns what is in use and was not added, in the order of the numbers. */
-        List<Observed> toAdd(Collection<Observed> inUse) {
-            return inUse.stream()
-                    .filter(each -> !isEnded && each.number > lastAdded)
-                    .sorted(Comparator.comparingLong(Observed::number))
-                    .toList();
-        }
-
-        /** Calls the listener, unless a call of the environment in an earlier one has done so. */
-        void remove(Observed observed) {
-            StackReserve.touchDeep();
-            if (learned.remove(observed)) {
-                try {
-                    listener.removed(observed);
-                } catch (Throwable e) {
-                    Log.failed("a listener", observed.memory, e);
-                }
-            }
-        }
-
-        /** Calls the listener as {@link #remove} does, unless it has ended its observation. */
-        void add(Observed observed) {
-            StackReserve.touchDeep();
-            if (!isEnded && observed.number > lastAdded && !observed.isReleased) {
-                learned.add(observed);
-                lastAdded = observed.number;
-                try {
-                    listener.added(observed);
-                } catch (Throwable e) {
-                    Log.failed("a listener", observed.memory, e);
-                }
-            }
-        }
-    }
 
     /**
      * Creates an instance without listeners.
@@ -104,143 +41,129 @@ public final class Observers {
 
     /** Reports to a listener what is in use, from now on. */
     public Observation add(AllocatorListener listener) {
-        final Observer added = new Observer(listener);
+        final AllocatorListener added = new AllocatorListener() { // one of its own for each observation
+                    @Override
+                    public void added(ObservedAllocator allocator) {
+                        listener.added(allocator);
+                    }
+
+                    @Override
+                    public void removed(ObservedAllocator allocator) {
+                        listener.removed(allocator);
+                    }
+                };
         final Observation observation = () -> end(added);
-        StackReserve.touch();
         synchronized (lock) {
             if (isEnded) {
                 throw new IllegalStateException("the environment is closed");
             }
-            observers.ensureCapacity(observers.size() + 1);
             compare();
-            observers.add(added);
+            final List<Observed> inUse = List.copyOf(known.values());
+            listeners.add(added);
             isObserved = true;
-            changed();
+            for (int i = 0; i < inUse.size(); i++) {
+                call(added, inUse.get(i), true);
+            }
         }
         return observation;
     }
 
-    private void end(Observer ended) {
-        StackReserve.touch();
+    private void end(AllocatorListener listener) {
         synchronized (lock) {
-            ended.isEnded = true;
-            call(ended);
-            forgetIfUnobserved();
+            if (listeners.remove(listener)) {
+                known.values().forEach(each -> call(listener, each, false));
+            }
+            if (listeners.isEmpty()) {
+                isObserved = false;
+                known.clear();
+            }
         }
     }
 
-    /** Compares what is in use with what is known, after something may have changed. Never throws. */
+    /** Compares what is in use with what is known, after something may have changed. A failure is logged. */
     public void changed() {
         if (!isObserved) {
             return;
         }
         try {
-            StackReserve.touch();
             synchronized (lock) {
-                if (isObserved) {
-                    compare();
-                    callAll();
-                }
+                compare();
             }
         } catch (Throwable e) {
-            missed(e);
-        }
-    }
-
-    private static void missed(Throwable failure) {
-        try {
-            Log.failed("observing", "allocators", failure);
-        } catch (Throwable e) {
-            // The next change is compared with what is known now.
+            Log.failed("observing", "allocators", e); // the next change is compared with what is known now
         }
     }
 
     /** Ends all observations, at the close of the environment. */
     public void end() {
-        StackReserve.touch();
         synchronized (lock) {
             isEnded = true;
-            for (int i = 0; i < observers.size(); i++) {
-                observers.get(i).isEnded = true;
-            }
-            callAll();
+            List.copyOf(listeners).forEach(this::end);
         }
     }
 
-    /** Learns what is in use. If this method throws, no instance comes or goes. */
+    /** Learns what is in use, and reports what has come and gone. Where the Java heap ends, another call does it. */
     private void compare() {
         final Map<Object, List<AllocatorUse>> now = new LinkedHashMap<>();
         uses.get()
                 .forEach(use -> now.computeIfAbsent(use.instance(), _ -> new ArrayList<>())
                         .add(use));
         final Map<Object, Observed> after = new LinkedHashMap<>();
-        now.forEach((instance, of) -> after.put(instance, observed(known.get(instance), of)));
-        final List<Observed> gone = new ArrayList<>(known.size());
+        final List<Observed> come = new ArrayList<>();
+        now.forEach((instance, of) -> {
+            final Observed before = known.get(instance);
+            final Observed observed = before == null ? new Observed(of) : before;
+            after.put(instance, observed);
+            if (before == null) {
+                come.add(observed);
+            } else {
+                before.uses = of;
+            }
+        });
+        final List<Observed> gone = new ArrayList<>();
         known.forEach((instance, observed) -> {
             if (!after.containsKey(instance)) {
                 gone.add(observed);
             }
         });
-        StackReserve.touch();
         known = after;
         for (int i = 0; i < gone.size(); i++) {
-            gone.get(i).release();
+            gone.get(i).uses = List.of();
+            callAll(gone.get(i), false);
+        }
+        for (int i = 0; i < come.size(); i++) {
+            callAll(come.get(i), true);
         }
     }
 
-    private Observed observed(@Nullable Observed before, List<AllocatorUse> of) {
-        if (before == null) {
-            return new Observed(++lastNumber, of);
-        }
-        before.uses = List.copyOf(of);
-        return before;
-    }
-
-    private void callAll() {
-        for (final Observer observer : List.copyOf(observers)) {
-            call(observer);
-        }
-        forgetIfUnobserved();
-    }
-
-    /** Calls a listener for what it has not learned. Where this method throws, another call of it does the rest. */
-    private void call(Observer observer) {
-        observer.toRemove().forEach(observer::remove);
-        observer.toAdd(known.values()).forEach(observer::add);
-        if (observer.isEnded) {
-            observers.remove(observer);
+    private void callAll(Observed observed, boolean isAdded) {
+        for (int i = 0; i < listeners.size(); i++) {
+            call(listeners.get(i), observed, isAdded);
         }
     }
 
-    private void forgetIfUnobserved() {
-        if (observers.isEmpty()) {
-            for (final Observed each : known.values()) {
-                each.release();
+    private static void call(AllocatorListener listener, Observed observed, boolean isAdded) {
+        try {
+            if (isAdded) {
+                listener.added(observed);
+            } else {
+                listener.removed(observed);
             }
-            known.clear();
-            isObserved = false;
+        } catch (Throwable e) {
+            Log.failed("a listener", observed.memory, e);
         }
     }
 
-    private static final class Observed implements ObservedAllocator {
-        private final long number;
+    private final class Observed implements ObservedAllocator {
+        private final long number = ++lastNumber;
         private final String provider;
         private final MemoryInfo memory;
         private volatile List<AllocatorUse> uses;
 
-        /** Guarded by the lock of the observers. */
-        private boolean isReleased;
-
-        Observed(long number, List<AllocatorUse> uses) {
-            this.number = number;
+        Observed(List<AllocatorUse> uses) {
             provider = uses.getFirst().provider();
             memory = uses.getFirst().info();
-            this.uses = List.copyOf(uses);
-        }
-
-        void release() {
-            isReleased = true;
-            uses = List.of();
+            this.uses = uses;
         }
 
         @Override

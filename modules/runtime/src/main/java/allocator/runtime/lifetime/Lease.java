@@ -1,30 +1,31 @@
 package allocator.runtime.lifetime;
 
-import allocator.provider.support.StackReserve;
-import java.util.Arrays;
-import java.util.List;
+import allocator.provider.support.Failures;
+import allocator.provider.support.UseGuard;
+import allocator.runtime.discovery.Log;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
-import org.jspecify.annotations.Nullable;
+import java.util.function.BooleanSupplier;
 
 /**
  * One owner's use of a provider's allocator: counts the owner's live blocks, and releases the allocator when the owner
  * is closed and the last block is freed.
  *
- * <p>A lease counts blocks itself, by inheritance, so that an allocation reads one object.
+ * <p>There are two rising counters instead of one that falls: {@code live = begun - ended}. {@code ended} is read
+ * first, so that a concurrent change can only make the result too large. A single striped counter could read as zero
+ * while one thread allocates and another frees.
  */
-public final class Lease extends LiveBlocks {
+public final class Lease {
     /*
-     * States: OPEN -> CLOSED (rejects allocations) -> DRAINING (released by the last free) -> RELEASED (the reference
-     * has one user less, the last of which returns it to the provider). OPEN -> PAUSED (allocations wait) -> OPEN or a
-     * later state, while it is found out whether the lease may be closed.
+     * States: OPEN -> CLOSED (rejects allocations) -> DRAINING (released by the last free) -> RELEASING (the reference
+     * has one user less, the last of which returns it to the provider) -> RELEASED. OPEN -> PAUSED (allocations wait)
+     * -> OPEN or a later state, while it is found out whether the lease may be closed.
      *
      * An allocation counts itself first and reads the state afterwards; closing sets the state first and reads the
      * count afterwards. So either the allocation sees the close and undoes its count, or the close sees the block. A
      * free uncounts after the provider has freed the block; in state DRAINING it then checks whether it was the last.
      *
-     * The state and the number of holds change under the monitor of the lease. The last change is one step together
-     * with those of the instance and of the reference: a stack that ends, ends before it. Whatever is missed of the
-     * rest is done by the next settle.
+     * The state changes under the monitor of the instances.
      *
      * Cost over the provider's own: one uncontended atomic addition and one volatile read for each operation; no Java
      * object.
@@ -33,35 +34,38 @@ public final class Lease extends LiveBlocks {
     private static final int PAUSED = 1;
     private static final int CLOSED = 2;
     private static final int DRAINING = 3;
-    private static final int RELEASED = 4;
+    private static final int RELEASING = 4;
+    private static final int RELEASED = 5;
 
     private static final long WAIT_NANOS = 20_000;
     private static final long MOST_WAIT_NANOS = 10_000_000_000L;
 
-    /** How long a close waits for calls that hold the allocator; one of them may wait for the caller of the close. */
-    private static final long MOST_HELD_NANOS = 2_000_000_000L;
+    /** How long a close waits for calls that use the allocator; one of them may wait for the caller of the close. */
+    private static final long MOST_CALL_NANOS = 2_000_000_000L;
 
     private volatile int state = OPEN;
+    private final LongAdder begun = new LongAdder();
+    private final LongAdder ended = new LongAdder();
     private final AllocatorReference reference;
     private final Runnable onReleased;
 
     /** The calls outside the hot path that use the allocator now; it is not released during them. */
-    private int holds;
+    private final UseGuard calls = new UseGuard();
 
-    /** The threads that make these calls. */
-    private @Nullable Thread[] holders = new @Nullable Thread[1];
+    /** The blocks that are not counted in {@link #ended}, for lack of Java heap. Guarded by this lease. */
+    private volatile long endedBeside;
 
-    /** Where the instance lists this lease. Guarded by the monitor of the instances. */
-    int place;
+    /** What the instance has carried over of this lease, once it is removed. Guarded by the instances. */
+    long carried;
 
     /**
      * Takes over a use of a reference.
      *
      * @param reference the reference, which counts the new lease as a user; if this constructor throws, the caller is
      *     still that user
-     * @param onReleased run after the release; best effort, it may be missed where the stack or the heap ends
+     * @param onReleased run after the release
      */
-    @SuppressWarnings("this-escape") // only counted here; the class is final
+    @SuppressWarnings("this-escape") // only entered here; the class is final
     public Lease(AllocatorReference reference, Runnable onReleased) {
         this.reference = reference;
         this.onReleased = onReleased;
@@ -69,24 +73,71 @@ public final class Lease extends LiveBlocks {
     }
 
     /**
-     * Counts a block to be allocated. If this method throws, nothing is counted.
+     * Counts a block to be allocated. Waits while allocations are paused.
      *
-     * @return whether it may be allocated; if not, the caller raises {@link #uncounted}, calls {@link #settle}, and
-     *     tries again or fails as {@link #awaitDecision} says
+     * @return whether it may be allocated; nothing is counted otherwise
      */
     public boolean enter() {
-        begin();
-        return state == OPEN;
+        begun.increment();
+        return state == OPEN || enterLater();
+    }
+
+    private boolean enterLater() {
+        leave();
+        while (awaitDecision()) {
+            begun.increment();
+            if (state == OPEN) {
+                return true;
+            }
+            leave();
+        }
+        return false;
     }
 
     /**
-     * Uncounts a block that was freed. If this method throws, it is still counted.
-     *
-     * @return whether the lease is draining or released, so that the caller calls {@link #settle}
+     * Uncounts a block that was freed, or not allocated. The last one of a lease that is closed releases the reference;
+     * a failure of that is logged.
      */
-    public boolean leave() {
-        end();
-        return state >= DRAINING;
+    public void leave() {
+        try {
+            ended.increment();
+        } catch (OutOfMemoryError e) {
+            endBeside();
+        }
+        if (state >= DRAINING) {
+            settleLogged();
+        }
+    }
+
+    @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock, read without it
+    private synchronized void endBeside() {
+        endedBeside++;
+    }
+
+    private void settleLogged() {
+        try {
+            settle();
+        } catch (Throwable e) {
+            Log.failed("release of an allocator", reference.provider(), e);
+        }
+    }
+
+    long begun() {
+        return begun.sum();
+    }
+
+    long ended() {
+        return ended.sum() + endedBeside;
+    }
+
+    /**
+     * Returns the number of live blocks; exact while no thread allocates or frees.
+     *
+     * @return the count; below zero if blocks of other users were freed here
+     */
+    public long count() {
+        final long done = ended();
+        return begun() - done;
     }
 
     /**
@@ -95,13 +146,12 @@ public final class Lease extends LiveBlocks {
      * @return whether allocations are accepted
      */
     public boolean awaitDecision() {
-        StackReserve.touch();
         boolean isInterrupted = false;
         final boolean isOpen;
-        synchronized (this) {
+        synchronized (reference.instances()) {
             while (state == PAUSED) {
                 try {
-                    wait();
+                    reference.instances().wait();
                 } catch (InterruptedException e) {
                     isInterrupted = true;
                 }
@@ -120,7 +170,7 @@ public final class Lease extends LiveBlocks {
      * @return whether the lease was released
      */
     public boolean isReleased() {
-        return state == RELEASED;
+        return state >= RELEASING;
     }
 
     /**
@@ -129,64 +179,40 @@ public final class Lease extends LiveBlocks {
      * @return whether nothing of this lease is in progress or to come
      */
     public boolean isFinished() {
-        return state == RELEASED && !reference.isReturning();
+        return state == RELEASED;
+    }
+
+    boolean isDraining() {
+        return state == DRAINING;
     }
 
     /**
-     * Prevents the release until {@link #endHold}, unless it has happened.
+     * Begins a call that uses the allocator, which is not released before {@link #endCall}.
      *
-     * @return whether the allocator is held; if not, {@link #endHold} must not be called
-     * @throws StackOverflowError if the thread has so little stack left that {@link #endHold} might fail
+     * @return whether it may be used; if not, {@link #endCall} must not be called
      */
-    public boolean tryHold() {
-        StackReserve.touch();
-        synchronized (this) {
-            if (state == RELEASED) {
-                return false;
-            }
-            if (holds == holders.length) {
-                holders = Arrays.copyOf(holders, 2 * holds);
-            }
-            holders[holds] = Thread.currentThread();
-            holds++;
-            return true;
+    public boolean tryCall() {
+        return calls.tryEnter();
+    }
+
+    /** Ends a call. If the lease is closed and has no live block, it is released; a failure of that is logged. */
+    public void endCall() {
+        calls.exit();
+        if (state >= DRAINING) {
+            settleLogged();
         }
     }
 
-    /** Returns whether calls of other threads hold the allocator, and none of this one, which waited for itself. */
-    private synchronized boolean isHeldByOthers() {
-        for (int i = 0; i < holds; i++) {
-            if (Thread.currentThread().equals(holders[i])) {
-                return false;
-            }
-        }
-        return holds > 0;
-    }
-
-    /**
-     * Ends {@link #tryHold}.
-     *
-     * @return whether the lease is draining or released, so that the caller calls {@link #settle}
-     */
-    public boolean endHold() {
-        synchronized (this) {
-            holds--;
-            int mine = holds;
-            while (mine > 0 && !Thread.currentThread().equals(holders[mine])) {
-                mine--;
-            }
-            holders[mine] = holders[holds];
-            holders[holds] = null;
-        }
-        return state >= DRAINING;
-    }
-
-    /** Rejects allocations from here on. */
+    /** Rejects allocations from here on. Needs no Java heap. */
     public void rejectAllocations() {
-        synchronized (this) {
-            if (state < CLOSED) {
-                state = CLOSED;
-                notifyAll();
+        advance(CLOSED);
+    }
+
+    private void advance(int later) {
+        synchronized (reference.instances()) {
+            if (state < later) {
+                state = later;
+                reference.instances().notifyAll();
             }
         }
     }
@@ -194,12 +220,9 @@ public final class Lease extends LiveBlocks {
     /**
      * Lets allocations wait until {@link #resumeAllocations}, {@link #rejectAllocations} or {@link #close}. One of them
      * is to follow soon, without a call to a provider in between: an allocation that waits may hold a provider's lock.
-     *
-     * @throws StackOverflowError if the thread has so little stack left that the following call might fail
      */
     public void pauseAllocations() {
-        StackReserve.touch();
-        synchronized (this) {
+        synchronized (reference.instances()) {
             if (state == OPEN) {
                 state = PAUSED;
             }
@@ -208,78 +231,37 @@ public final class Lease extends LiveBlocks {
 
     /** Undoes {@link #pauseAllocations}; does nothing after another call. */
     public void resumeAllocations() {
-        synchronized (this) {
+        synchronized (reference.instances()) {
             if (state == PAUSED) {
                 state = OPEN;
-                notifyAll();
+                reference.instances().notifyAll();
             }
         }
     }
 
     /**
-     * Releases the reference: now if no block is live, otherwise with the last free. A further call tries again what
-     * failed before the release; after it, it does nothing.
+     * Releases the reference: now if no block is live, otherwise with the last free. After the release, a further call
+     * does nothing.
      *
      * @throws RuntimeException what the provider threw if the reference was returned now; see
      *     {@link AllocatorReference#release}
      */
     public void close() {
-        StackReserve.touch();
-        synchronized (this) {
-            if (state < DRAINING) {
-                synchronized (reference.instances()) {
-                    reference.instance().beginDraining();
-                    state = DRAINING;
-                }
-                notifyAll();
-            }
-        }
-        if (isNone()) {
+        advance(DRAINING);
+        if (calls.inside() > 0 && count() == 0) {
             awaitCalls(); // the last one releases the reference if it goes on for longer
         }
         settle();
-        settleIfInstanceIdle();
     }
 
     /**
-     * Waits for the calls outside the hot path that use the allocator now. Not for long, and not for one of this
-     * thread: such a call may wait for a lock of the caller.
+     * Waits, up to two seconds, for the calls that use the allocator now.
      *
      * @return whether none is under way
      */
     public boolean awaitCalls() {
-        final long start = System.nanoTime();
-        boolean isInterrupted = false;
-        while (isHeldByOthers() && System.nanoTime() - start < MOST_HELD_NANOS) {
-            LockSupport.parkNanos(WAIT_NANOS);
-            // Pending, it would end every park at once.
-            isInterrupted |= Thread.interrupted();
-        }
-        if (isInterrupted) {
-            Thread.currentThread().interrupt();
-        }
-        return !isHeld();
-    }
-
-    /**
-     * Releases the reference if the lease is draining and no block is live, here or, since users may free one another's
-     * blocks, in the whole instance. After the release, corrects what the instance has carried over from this lease,
-     * since a thread that was between two steps then may have changed the count, and releases the other leases that
-     * waited for it.
-     *
-     * @throws RuntimeException as {@link #close}
-     */
-    public void settle() {
-        if (state == RELEASED) {
-            reference.instance().carryOver(this);
-            settleIfInstanceIdle();
-        } else if (state == DRAINING) {
-            if (isNone()) {
-                release();
-            } else {
-                settleIfInstanceIdle();
-            }
-        }
+        await(() -> calls.inside() == 0);
+        return calls.inside() == 0;
     }
 
     /**
@@ -289,83 +271,72 @@ public final class Lease extends LiveBlocks {
      * call; the lease is draining then.
      */
     public void awaitRelease() {
-        StackReserve.touch();
+        await(() -> {
+            settle();
+            return isFinished();
+        });
+    }
+
+    private void await(BooleanSupplier isDone) {
         final long start = System.nanoTime();
         boolean isInterrupted = false;
-        while (!isFinished() && isWorthWaiting(System.nanoTime() - start)) {
+        while (!isDone.getAsBoolean()
+                && System.nanoTime() - start < (calls.inside() > 0 ? MOST_CALL_NANOS : MOST_WAIT_NANOS)) {
             LockSupport.parkNanos(WAIT_NANOS);
             // Pending, it would end every park at once.
             isInterrupted |= Thread.interrupted();
-            settle();
-            settleIfInstanceIdle();
         }
         if (isInterrupted) {
             Thread.currentThread().interrupt();
         }
     }
 
-    private synchronized boolean isWorthWaiting(long waited) {
-        return isHeld() ? isHeldByOthers() && waited < MOST_HELD_NANOS : waited < MOST_WAIT_NANOS;
-    }
-
-    private synchronized boolean isHeld() {
-        return holds > 0;
-    }
-
-    boolean isDraining() {
-        return state == DRAINING;
-    }
-
     /**
-     * Releases the references of this lease and of the others of the same instance that are draining, if all their
-     * blocks were freed through other owners, although they count as live there. Does nothing before {@link #close}.
+     * Releases the reference if the lease is closed and no block is live: here or, since users may free one another's
+     * blocks, in the whole instance, which releases the others that wait for that. Does nothing before {@link #close}.
      * With many users of the instance, not every call {@linkplain AllocatorInstances.Instance#drained finds out}.
      *
      * @throws RuntimeException as {@link #close}; all are attempted
      */
-    public void settleIfInstanceIdle() {
-        if (state >= DRAINING) {
-            final List<Lease> drained = reference.instance().drained();
-            if (!drained.isEmpty()) {
-                final Cleanup cleanup = new Cleanup();
-                drained.forEach(lease -> cleanup.attempt(lease::release));
-                cleanup.throwIfAny();
+    public void settle() {
+        if (state < DRAINING) {
+            return;
+        }
+        try {
+            if (state == DRAINING && count() == 0) {
+                release();
+            }
+        } finally {
+            if (isReleased() ? reference.instance().carryOver(this) : state == DRAINING) {
+                releaseDrained();
             }
         }
     }
 
-    /** Releases the reference, unless a call outside the hot path uses it: the end of the last one settles. */
+    private void releaseDrained() {
+        final Failures failures = new Failures();
+        reference.instance().drained().forEach(lease -> failures.run(lease::release));
+        failures.throwIfAny();
+    }
+
+    /** Releases the reference, unless a call uses it: the end of the last one settles. Needs no Java heap. */
     private void release() {
-        StackReserve.touch();
-        boolean isReleasedHere = false;
-        boolean isLastUser = false;
-        synchronized (this) {
-            if (holds > 0) {
+        final boolean isLastUser;
+        synchronized (reference.instances()) {
+            if (state != DRAINING || !reference.instance().hasNone(this) || !calls.closeIfUnused()) {
                 return;
             }
-            synchronized (reference.instances()) {
-                if (state == DRAINING && reference.instance().remove(this)) {
-                    isLastUser = reference.removeUser();
-                    state = RELEASED;
-                    isReleasedHere = true;
-                }
-            }
+            reference.instance().remove(this);
+            isLastUser = reference.removeUser();
+            state = RELEASING;
         }
         try {
             if (isLastUser) {
-                reference.giveBack();
+                reference.giveBack(false);
             }
         } finally {
-            try {
-                if (isReleasedHere) {
-                    onReleased.run();
-                }
-            } finally {
-                // A free that came between the count and the new state has found a lease that is draining.
-                if (isReleasedHere && reference.instance().carryOver(this)) {
-                    settleIfInstanceIdle();
-                }
-            }
+            state = RELEASED;
+            onReleased.run();
         }
     }
 }

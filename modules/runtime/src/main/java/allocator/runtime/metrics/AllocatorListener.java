@@ -3,7 +3,7 @@ package allocator.runtime.metrics;
 /**
  * Learns which instances of allocators are in use. Called by the thread that opens or closes a session, changes the
  * environment, or frees a last block; one call at a time. It must not call the environment, and should return soon.
- * What it throws is logged. A call for which the Java heap or the stack has no room is made at the next change.
+ * What it throws is logged.
  */
 public interface AllocatorListener {
     /**

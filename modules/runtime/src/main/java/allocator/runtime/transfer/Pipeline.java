@@ -33,11 +33,10 @@ final class Pipeline {
     static void move(
             long byteSize,
             StagingMemory memory,
-            OwedBuffers owed,
             Function<StagingBuffers, Half> from,
             Function<StagingBuffers, Half> to) {
         final long most = Math.min(PIECE_BYTES, byteSize);
-        try (StagingBuffers buffers = new StagingBuffers(memory, most, byteSize > most ? most : 1, owed);
+        try (StagingBuffers buffers = new StagingBuffers(memory, most, byteSize > most ? most : 1);
                 Half reading = from.apply(buffers);
                 Half writing = to.apply(buffers)) {
             Buffer buffer = buffers.even();

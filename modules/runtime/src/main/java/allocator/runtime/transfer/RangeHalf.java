@@ -1,6 +1,6 @@
 package allocator.runtime.transfer;
 
-import allocator.runtime.lifetime.Cleanup;
+import allocator.provider.support.Failures;
 import allocator.runtime.transfer.StagingMemory.Buffer;
 import allocator.spi.MemoryRange;
 import allocator.spi.SyncStream;
@@ -14,7 +14,7 @@ final class RangeHalf implements Pipeline.Half {
     private final boolean isReading;
     private final StagingBuffers buffers;
     private final @Nullable LentStream lent;
-    private final Cleanup cleanup = new Cleanup();
+    private final Failures failures = new Failures();
     private final @Nullable SyncStream stream;
 
     /** Whether a piece may be under way. */
@@ -61,7 +61,6 @@ final class RangeHalf implements Pipeline.Half {
         isBusy = false;
     }
 
-    /** Takes nothing from the Java heap. */
     @Override
     public void close() {
         if (lent == null) {
@@ -70,7 +69,7 @@ final class RangeHalf implements Pipeline.Half {
         try {
             await();
         } catch (Throwable e) {
-            cleanup.add(e);
+            failures.add(e);
         }
         try {
             if (isBusy) {
@@ -79,8 +78,8 @@ final class RangeHalf implements Pipeline.Half {
                 lent.giveBack();
             }
         } catch (Throwable e) {
-            cleanup.add(e);
+            failures.add(e);
         }
-        cleanup.throwIfAny();
+        failures.throwIfAny();
     }
 }

@@ -1,6 +1,5 @@
 package allocator.runtime.transfer;
 
-import allocator.runtime.lifetime.Cleanup;
 import allocator.runtime.transfer.Pipeline.Half;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
@@ -26,7 +25,6 @@ import org.jspecify.annotations.Nullable;
 public final class Router {
     private final List<ProviderTransfer> transfers;
     private final List<StagingMemory> stagings;
-    private final OwedBuffers owed = new OwedBuffers();
     private final Function<MemoryInfo, Optional<LentStream>> streams;
 
     /** The way through the host: who copies to the memory there, and who from it. */
@@ -180,15 +178,6 @@ public final class Router {
                 .findFirst();
     }
 
-    /**
-     * Frees again the buffers of earlier copies whose free had no effect.
-     *
-     * @param cleanup collects the failures
-     */
-    public void freeAgain(Cleanup cleanup) {
-        owed.freeAgain(cleanup);
-    }
-
     private Optional<LentStream> lend(MemoryRange range) {
         return streams.apply(range.memory());
     }
@@ -202,11 +191,9 @@ public final class Router {
         if (stream != null) {
             stream.flush();
         }
-        if (byteSize == 0) {
-            return;
+        if (byteSize > 0) {
+            Pipeline.move(byteSize, staging, reading, writing);
         }
-        owed.freeAgain(new Cleanup());
-        Pipeline.move(byteSize, staging, owed, reading, writing);
     }
 
     private static void requireSameSize(long source, long target) {

@@ -1,6 +1,6 @@
 package allocator.runtime.transfer;
 
-import allocator.runtime.lifetime.OwedBlocks;
+import allocator.provider.support.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceType;
@@ -62,10 +62,9 @@ public interface StagingMemory {
      *
      * @param allocator the allocator
      * @param view how the host sees its blocks
-     * @param owed takes a block that could be neither seen nor freed
      * @return the memory
      */
-    static StagingMemory of(Allocator allocator, View view, OwedBlocks owed) {
+    static StagingMemory of(Allocator allocator, View view) {
         return new StagingMemory() {
             @Override
             public MemoryInfo info() {
@@ -74,12 +73,15 @@ public interface StagingMemory {
 
             @Override
             public Buffer allocate(long byteSize) {
-                final OwedBlocks.Block room = new OwedBlocks.Block(allocator::free);
                 final long address = allocator.alloc(byteSize);
                 try {
                     return new Buffer(info(), view.segment(address, byteSize), () -> allocator.free(address));
                 } catch (Throwable e) {
-                    owed.freeAfter(room, address, e);
+                    try {
+                        allocator.free(address);
+                    } catch (Throwable again) {
+                        Failures.suppress(e, again);
+                    }
                     throw e;
                 }
             }

@@ -26,31 +26,6 @@ class AllocatorInstancesTest {
         return lease;
     }
 
-    @Test
-    void theTableOfUsersShrinks() {
-        final Allocator allocator = new FakeDevice();
-        final AllocatorReference kept =
-                AllocatorReference.create(instances, "fake", List.of(), () -> allocator, returned -> {});
-        for (int i = 0; i < USERS; i++) {
-            lease(allocator);
-        }
-        assertThat(kept.instance().places()).isGreaterThanOrEqualTo(USERS);
-        leases.forEach(Lease::close);
-        assertThat(leases).allMatch(Lease::isReleased);
-        assertThat(kept.instance().places()).isLessThanOrEqualTo(64);
-        assertThat(instances.references(kept.instance())).isEqualTo(1);
-    }
-
-    @Test
-    void theTableOfInstancesShrinks() {
-        for (int i = 0; i < USERS; i++) {
-            lease(new FakeDevice());
-        }
-        assertThat(instances.mostInstances()).isGreaterThanOrEqualTo(USERS);
-        leases.forEach(Lease::close);
-        assertThat(instances.mostInstances()).isLessThanOrEqualTo(64);
-    }
-
     /** Were the counts of all added up for each close, they would be added up 1.6 thousand million times. */
     @Test
     @Timeout(60)
@@ -61,37 +36,8 @@ class AllocatorInstancesTest {
         }
         leases.forEach(Lease::close);
         assertThat(leases).noneMatch(Lease::isReleased);
-        leases.forEach(lease -> {
-            lease.leave();
-            lease.settle();
-        });
+        leases.forEach(Lease::leave);
         assertThat(leases).allMatch(Lease::isReleased);
-    }
-
-    /** An allocation that is being rejected counts as a block for a moment, also for a release in that moment. */
-    @Test
-    void aUserWithABlockIsNotRemovedWhileOthersHaveBlocks() {
-        final Allocator allocator = new FakeDevice();
-        final Lease ending = lease(allocator);
-        final Lease other = lease(allocator);
-        other.enter();
-        ending.close();
-        assertThat(ending.isReleased()).isTrue();
-
-        final Lease rejecting = lease(allocator);
-        rejecting.rejectAllocations();
-        assertThat(rejecting.enter()).isFalse();
-        final AllocatorInstances.Instance instance = AllocatorReference.create(
-                        instances, "fake", List.of(), () -> allocator, returned -> {})
-                .instance();
-        instance.beginDraining();
-        assertThat(instance.remove(rejecting)).isFalse();
-        synchronized (rejecting) {
-            rejecting.uncounted++;
-        }
-        assertThat(instance.remove(rejecting)).isTrue();
-        other.leave();
-        assertThat(instance.isIdle()).isTrue();
     }
 
     @Test
@@ -138,7 +84,7 @@ class AllocatorInstancesTest {
             lease.close();
         });
         draining.forEach(lease -> freeing.leave());
-        assertThatThrownBy(draining.getFirst()::settleIfInstanceIdle).hasMessage("not taken back");
+        assertThatThrownBy(draining.getFirst()::settle).hasMessage("not taken back");
         assertThat(draining).allMatch(Lease::isReleased);
     }
 
@@ -158,10 +104,7 @@ class AllocatorInstancesTest {
                 () -> {});
         lease.enter();
         lease.close();
-        final Thread freeing = Thread.ofPlatform().start(() -> {
-            lease.leave();
-            lease.settle();
-        });
+        final Thread freeing = Thread.ofPlatform().start(lease::leave);
         isReturning.await();
         final Thread ending = Thread.ofPlatform().start(() -> {
             LockSupport.parkNanos(50_000_000);
@@ -192,8 +135,7 @@ class AllocatorInstancesTest {
         leases.get(3).close();
         leases.get(1).close();
         assertThat(leases).extracting(Lease::isReleased).containsExactly(true, true, false, false);
-        assertThat(leases.get(3).leave()).isTrue();
-        leases.get(3).settle();
+        leases.get(3).leave();
         leases.get(2).close();
         assertThat(leases).allMatch(Lease::isReleased);
     }
@@ -207,34 +149,13 @@ class AllocatorInstancesTest {
         final Lease other = new Lease(
                 AllocatorReference.create(instances, "fake", List.of(), () -> allocator, returned -> {}),
                 () -> betweenCountAndEnd[0].run());
-        betweenCountAndEnd[0] = other::end;
+        betweenCountAndEnd[0] = other::leave;
         assertThat(owner.enter()).isTrue();
         owner.close();
 
         other.close(); // the owner's block is freed through it meanwhile
 
         assertThat(other.isReleased()).isTrue();
-        assertThat(owner.isReleased()).isTrue();
-    }
-
-    @Test
-    void anAllocationThatIsRejectedHidesNoFreeThroughAnotherOwner() {
-        final Allocator allocator = new FakeDevice();
-        final Lease owner = lease(allocator);
-        final Lease other = lease(allocator);
-        assertThat(owner.enter()).isTrue();
-        owner.close();
-        other.close();
-        assertThat(owner.enter()).as("counted, and rejected").isFalse();
-        assertThat(other.leave()).isTrue();
-        other.settle();
-        assertThat(owner.isReleased()).isFalse();
-
-        synchronized (owner) {
-            owner.uncounted++;
-        }
-        owner.settle();
-
         assertThat(owner.isReleased()).isTrue();
     }
 }

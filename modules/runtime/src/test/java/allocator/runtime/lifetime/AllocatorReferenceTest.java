@@ -2,17 +2,15 @@ package allocator.runtime.lifetime;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
+import allocator.provider.support.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.DeviceException;
 import allocator.spi.UnknownAllocatorException;
 import allocator.testkit.FakeDevice;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Consumer;
-import org.junit.jupiter.api.Nested;
+import java.util.function.IntConsumer;
 import org.junit.jupiter.api.Test;
 
 class AllocatorReferenceTest {
@@ -25,11 +23,12 @@ class AllocatorReferenceTest {
     /** The references that the provider counts. */
     private int counted;
 
-    private AllocatorReference create(String name, Consumer<Integer> giveBack) {
+    /** Creates a reference of a provider that is named like it. */
+    private AllocatorReference create(String name, IntConsumer giveBack) {
         final int[] calls = {0};
         return AllocatorReference.create(
                 instances,
-                "fake",
+                name,
                 List.of(),
                 () -> {
                     counted++;
@@ -53,153 +52,99 @@ class AllocatorReferenceTest {
     private AllocatorReference createFailingOnce(String name) {
         return create(name, call -> {
             if (call == 1) {
-                throw new IllegalStateException(name + " fails");
+                throw new DeviceException(name + " has not taken back 64 bytes", null);
             }
             takeBack();
         });
     }
 
-    private void returnAll() {
-        final Cleanup cleanup = new Cleanup();
-        instances.returnAll(cleanup);
-        cleanup.throwIfAny();
+    private void returnAgain() {
+        final Failures failures = new Failures();
+        instances.returnAgain(provider -> true, failures);
+        failures.throwIfAny();
     }
 
-    /** It has taken effect, by the contract. */
     @Test
-    void aReturnThatTheDeviceFailsIsNotRepeated() {
+    void aReturnThatTheDeviceFailsIsTriedAgain() {
+        final AllocatorReference reference = createFailingOnce("failing");
+        assertThatThrownBy(reference::release).hasMessage("failing has not taken back 64 bytes");
+        assertThat(instances.references(reference.instance())).isOne();
+        returnAgain();
+        returnAgain();
+        assertThat(asked).containsExactly("failing", "failing");
+        assertThat(counted).isZero();
+        assertThat(instances.references(reference.instance())).isZero();
+    }
+
+    @Test
+    void aReturnThatHadItsEffectAndFailedIsRejectedOnceAndForgotten() {
         final AllocatorReference reference = create("failing", call -> {
             takeBack();
-            throw new DeviceException("the device fails", null);
+            throw new IllegalStateException("failed after its effect");
         });
-        assertThatThrownBy(reference::release).hasMessage("the device fails");
-        returnAll();
-        assertThat(asked).containsExactly("failing");
+        assertThatThrownBy(reference::release).hasMessage("failed after its effect");
+        returnAgain();
+        returnAgain();
+        assertThat(asked).containsExactly("failing", "failing");
     }
 
-    /** For each only a few steps, where a walk past those that fail again would take minutes. */
     @Test
-    void manyThatWaitAreReturnedInLinearTime() {
-        final int count = 150_000;
-        final IllegalStateException failure = new IllegalStateException("fails");
-        final List<AllocatorReference> references = new ArrayList<>();
-        final boolean[] doesFail = {true};
-        for (int i = 0; i < 2 * count; i++) {
-            final boolean isNewer = i >= count;
-            references.add(create("many", call -> {
-                if (call == 1 || (isNewer && doesFail[0])) {
-                    throw failure;
-                }
-                takeBack();
-            }));
-        }
-        references.forEach(reference -> assertThatThrownBy(reference::release).isSameAs(failure));
-        assertTimeoutPreemptively(
-                Duration.ofSeconds(20),
-                () -> assertThatThrownBy(this::returnAll).isSameAs(failure));
-        assertThat(counted).isEqualTo(count);
-        doesFail[0] = false;
-        returnAll();
-        assertThat(counted).isZero();
-        assertThat(instances.references(references.getFirst().instance())).isZero();
+    void aReturnOfAnUnknownAllocatorIsNotTriedAgain() {
+        final AllocatorReference reference = create("unknown", call -> {
+            throw new UnknownAllocatorException("not of this provider");
+        });
+        assertThatThrownBy(reference::release).isInstanceOf(UnknownAllocatorException.class);
+        returnAgain();
+        assertThat(asked).containsExactly("unknown");
     }
 
-    /** What another thread does during a return is done by the provider here. */
-    @Nested
-    class OtherThreads {
-        @Test
-        void aReferenceThatAnotherThreadReturnedIsNotReturnedAgain() {
-            final AllocatorReference first = createFailingOnce("first");
-            final AllocatorReference second = create("second", call -> {
-                if (call == 1) {
-                    throw new IllegalStateException("second fails");
-                }
-                returnAll(); // returns the first one, which the outer call has found as well
-                takeBack();
-            });
-            final AllocatorReference ofAnotherUser = create("third", call -> takeBack());
-            ofAnotherUser.retain();
-            assertThatThrownBy(first::release).hasMessage("first fails");
-            assertThatThrownBy(second::release).hasMessage("second fails");
-            ofAnotherUser.release();
-            assertThat(asked).containsExactly("first", "second");
-            ofAnotherUser.release();
-            assertThat(asked).containsExactly("first", "second", "third");
+    @Test
+    void onlyTheReferencesOfTheChosenProviderAreReturnedAgain() {
+        final AllocatorReference first = createFailingOnce("first");
+        final AllocatorReference second = createFailingOnce("second");
+        assertThatThrownBy(first::release).isInstanceOf(DeviceException.class);
+        assertThatThrownBy(second::release).isInstanceOf(DeviceException.class);
+        instances.returnAgain("first"::equals, new Failures());
+        assertThat(asked).containsExactly("first", "second", "first");
+        returnAgain();
+        assertThat(asked).containsExactly("first", "second", "first", "second");
+    }
 
-            returnAll();
+    @Test
+    void oneThatFailsAgainKeepsNoOtherFromBeingReturned() {
+        final AllocatorReference failing = create("failing", call -> {
+            throw new IllegalStateException("fails");
+        });
+        final AllocatorReference other = createFailingOnce("other");
+        assertThatThrownBy(other::release).isInstanceOf(DeviceException.class);
+        assertThatThrownBy(failing::release).hasMessage("fails");
+        assertThatThrownBy(this::returnAgain).hasMessage("fails");
+        assertThat(counted).isOne();
+        assertThat(instances.references(other.instance())).isOne();
+    }
 
-            assertThat(asked).containsExactly("first", "second", "third", "second", "first");
-            assertThat(counted).isZero();
-        }
+    @Test
+    void onlyTheLastUserReturnsIt() {
+        final AllocatorReference reference = create("shared", call -> takeBack());
+        reference.retain();
+        reference.release();
+        assertThat(asked).isEmpty();
+        reference.release();
+        assertThat(asked).containsExactly("shared");
+    }
 
-        /** Otherwise the provider would take back the reference that it is handing out. */
-        @Test
-        void noReturnIsRepeatedDuringACallForAnAllocator() {
-            final AllocatorReference unsure = create("unsure", call -> {
-                takeBack();
-                if (call == 1) {
-                    throw new IllegalStateException("failed after its effect");
-                }
-            });
-            final AllocatorReference other = AllocatorReference.create(
-                    instances,
-                    "fake",
-                    List.of(),
-                    () -> {
-                        counted++;
-                        assertThatThrownBy(unsure::release).hasMessage("failed after its effect");
-                        returnAll();
-                        return allocator;
-                    },
-                    released -> takeBack());
-            assertThat(counted).isEqualTo(1);
-            assertThat(asked).containsExactly("unsure");
-
-            other.release();
-            assertThat(counted).isZero();
-            returnAll();
-            assertThat(asked).containsExactly("unsure", "unsure");
-        }
-
-        @Test
-        void aCallForAnAllocatorThatFailsPreventsNoReturn() {
-            final AllocatorReference unsure = createFailingOnce("unsure");
-            assertThatThrownBy(() -> AllocatorReference.create(
-                            instances,
-                            "fake",
-                            List.of(),
-                            () -> {
-                                throw new IllegalStateException("no allocator");
-                            },
-                            released -> {}))
-                    .hasMessage("no allocator");
-            assertThatThrownBy(unsure::release).hasMessage("unsure fails");
-            returnAll();
-            assertThat(counted).isZero();
-        }
-
-        @Test
-        void noReturnIsRepeatedWhileAnotherReferenceIsOnItsWay() {
-            final AllocatorReference unsure = create("unsure", call -> {
-                takeBack();
-                if (call == 1) {
-                    throw new IllegalStateException("failed after its effect");
-                }
-            });
-            final AllocatorReference other = create("other", call -> {
-                returnAll();
-                takeBack();
-            });
-            assertThatThrownBy(unsure::release).hasMessage("failed after its effect");
-
-            other.release();
-            assertThat(asked).containsExactly("unsure", "other");
-            assertThat(counted).isZero();
-
-            returnAll();
-            assertThat(asked).containsExactly("unsure", "other", "unsure");
-            returnAll();
-            assertThat(asked).containsExactly("unsure", "other", "unsure");
-        }
+    @Test
+    void aCallForAnAllocatorThatFailsCountsNothing() {
+        assertThatThrownBy(() -> AllocatorReference.create(
+                        instances,
+                        "fake",
+                        List.of(),
+                        () -> {
+                            throw new IllegalStateException("no allocator");
+                        },
+                        released -> {}))
+                .hasMessage("no allocator");
+        final AllocatorReference reference = create("later", call -> takeBack());
+        assertThat(instances.references(reference.instance())).isOne();
     }
 }

@@ -41,11 +41,6 @@ public class LeaseModelTest {
         if (lease.enter()) {
             requireHeld();
             blocks.incrementAndGet();
-        } else {
-            synchronized (lease) {
-                lease.uncounted++;
-            }
-            lease.settle();
         }
     }
 
@@ -61,9 +56,7 @@ public class LeaseModelTest {
         final int live = blocks.get();
         if (!lease.isReleased() && live > 0 && blocks.compareAndSet(live, live - 1)) {
             requireHeld();
-            if (lease.leave()) {
-                lease.settle();
-            }
+            lease.leave();
         }
     }
 
@@ -75,13 +68,11 @@ public class LeaseModelTest {
 
     @Operation
     public void hold(@Param(name = "lease") int number) {
-        if (leases[number].tryHold()) {
+        if (leases[number].tryCall()) {
             try {
                 requireHeld();
             } finally {
-                if (leases[number].endHold()) {
-                    leases[number].settle();
-                }
+                leases[number].endCall();
             }
         }
     }
