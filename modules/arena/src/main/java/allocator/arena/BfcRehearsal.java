@@ -5,7 +5,6 @@ import allocator.arena.chunk.Region;
 import allocator.arena.compact.PagesWithoutMemory;
 import allocator.arena.plan.PlannedCalls;
 import allocator.arena.upstream.Rehearsal;
-import allocator.provider.support.InvalidFrees;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
@@ -92,7 +91,6 @@ final class BfcRehearsal {
         Rehearsal.create(() -> InvalidSizeException.negative(-1));
         Rehearsal.create(() -> InvalidSizeException.overflow(Long.MAX_VALUE, Granules.BYTES));
         Rehearsal.create(() -> diagnose(lane, live + 1));
-        Rehearsal.create(() -> lane.locked(() -> InvalidFrees.diagnose(lane.reserves.sizes(), 1, lane.info)));
         final OutOfMemoryException failure = new OutOfMemoryException("rehearsal", Shortage.ofDevice(lane.info, 1, 0));
         Rehearsal.create(() -> arena.relief.ofAllLanes(failure, 1));
     }

@@ -9,10 +9,8 @@ import allocator.arena.chunk.Repair;
 import allocator.arena.compact.PageTable;
 import allocator.arena.page.PageSource;
 import allocator.arena.upstream.Counters;
-import allocator.arena.upstream.UpstreamReturns;
 import allocator.provider.support.BriefLock;
 import allocator.provider.support.StackReserve;
-import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
@@ -25,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * A lane: chunks, the memory that they lie in, and one lock. A {@link BfcArena} has one or more.
  *
  * <p>A {@link Placement} decides which free chunk serves a request. This class is the path of every allocation and
- * free; a {@link LaneSupply} takes memory for chunks from the device and returns it, {@link LaneReserves} allocates
+ * free; a {@link LaneSupply} takes memory for chunks from the device and returns it, {@link UpstreamBlocks} allocates
  * outside them, {@link LaneReport} describes. The methods of {@link BfcArena} document what those of a lane promise.
  *
  * <p><b>Locks.</b> {@link #lock} guards all state and is never held while the upstream allocator or a stream is called.
@@ -44,7 +42,6 @@ final class Lane {
     /** How many requesters {@link LaneTable} has in this lane. Guarded by {@link LaneChoice}. */
     int requesters;
 
-    final Allocator upstream;
     final MemoryInfo info;
     final ArenaConfig config;
 
@@ -54,8 +51,7 @@ final class Lane {
     final Placement placement;
     final Regions regions;
     final Counters counters;
-    final UpstreamReturns returns;
-    final LaneReserves reserves;
+    final UpstreamBlocks blocks;
     final LaneSupply supply;
 
     /** What follows the plans; {@code null} without plans, and in all lanes but the main one. */
@@ -71,15 +67,13 @@ final class Lane {
         this.lanes = lanes;
         this.number = number;
         this.config = config;
-        upstream = lanes.upstream;
-        info = upstream.info();
+        info = lanes.upstream.info();
         final PageSource pages = lanes.pages;
         final PageTable table = pages == null ? null : new PageTable(pages.pageBytes());
         placement = table == null ? config.placementPolicy().newPlacement(config) : new BackedFit(table);
         regions = placement.regions();
         counters = new Counters(lanes.heldLimit);
-        returns = new UpstreamReturns(upstream, lock, counters, base -> lanes.leaving(this, base));
-        reserves = new LaneReserves(this, lanes);
+        blocks = new UpstreamBlocks(this, lanes);
         supply = pages == null || table == null
                 ? new RegionSupply(this, lanes)
                 : new PageSupply(this, lanes, pages, table, (BackedFit) placement);
@@ -201,7 +195,7 @@ final class Lane {
     /** Allocates outside the regions. */
     long reserve(long byteSize) {
         requireValid(byteSize);
-        return reserves.reserve(byteSize);
+        return blocks.reserve(byteSize);
     }
 
     /** Frees an allocation or a reserve of this lane. */
@@ -234,7 +228,7 @@ final class Lane {
             }
         }
         if (!isFreed && address != NO_ADDRESS) {
-            reserves.free(address);
+            blocks.free(address);
         }
     }
 
@@ -276,7 +270,7 @@ final class Lane {
 
     private void repair() {
         final Repair.Live live = supply.repair();
-        final long reserved = reserves.sizes().totalBytes();
+        final long reserved = blocks.reservedBytes();
         if (plan != null) {
             plan.repair();
         }
@@ -339,30 +333,23 @@ final class Lane {
         }
     }
 
-    /** Forgets unreturned memory that the upstream allocator has handed out again: it was returned after all. */
-    void forgetReturned(long address, long byteSize) {
-        lock.lock();
-        try {
-            returns.forgetOverlapping(address, byteSize);
-        } finally {
-            lock.unlock();
-        }
-    }
-
     /** Gives back Java heap, unless there is too little to do so: the tables stay as large as they are then. */
     void compact() {
         try {
             locked(() -> {
                 placement.compact();
                 supply.compact();
-                reserves.sizes().ensureRoom();
-                returns.ensureRoom(0);
                 assert passesSampledCheck();
                 return null;
             });
         } catch (OutOfMemoryError e) {
             // The next shrink tries again.
         }
+    }
+
+    /** Returns the bytes that this lane holds, and what the upstream allocator's device did not take back. */
+    long heldBytes() {
+        return lanes.heldLimit.withUnreturned(counters.held());
     }
 
     /** Returns what describes this lane. */

@@ -40,7 +40,7 @@ final class LaneCheck {
 
     private void requireConsistent() {
         final ConsistencyCheck check = ConsistencyCheck.of(lane.placement);
-        final long reserved = lane.reserves.sizes().totalBytes();
+        final long reserved = lane.blocks.reservedBytes();
         final long inUse = lane.counters.inUse();
         final Repair.Live unfinished = lane.supply.unfinished();
         final Repair.Live planned = lane.planned();
@@ -55,7 +55,7 @@ final class LaneCheck {
         final long supplied = lane.supply.heldBytes(check);
         final long ofPlans = lane.plan == null ? 0 : lane.plan.memory.heldBytes();
         ConsistencyCheck.expect(
-                held == supplied + reserved + ofPlans + lane.returns.heldBytes(),
+                held == supplied + reserved + ofPlans + lane.blocks.leavingBytes(),
                 "bytes held, for chunks " + supplied,
                 held);
     }

@@ -2,7 +2,6 @@ package allocator.arena;
 
 import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
-import allocator.provider.support.LiveSizes;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorSnapshot.Chunk;
 import allocator.spi.AllocatorSnapshot.State;
@@ -70,14 +69,10 @@ final class LaneInspection implements Placement.ChunkVisitor {
             if (lane.plan != null && lane.plan.memory.heldBytes() > 0) {
                 plan = PlanReport.of(lane.plan.memory);
             }
-            add(lane.reserves.sizes(), State.LIVE);
-            add(lane.returns.unreturned(), State.UNRETURNED);
+            lane.blocks.list(false).forEach(span -> add(span.address(), span.byteSize(), span.byteSize(), State.LIVE, 0));
+            lane.blocks.list(true).forEach(span -> add(span.address(), span.byteSize(), 0, State.UNRETURNED, 0));
             return true;
         });
-    }
-
-    private void add(LiveSizes sizes, State state) {
-        sizes.forEach((address, byteSize) -> add(address, byteSize, state == State.LIVE ? byteSize : 0, state, 0));
     }
 
     @Override

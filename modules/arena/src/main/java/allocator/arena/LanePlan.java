@@ -4,9 +4,6 @@ import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Placement;
 import allocator.arena.plan.PlannedMemory;
 import allocator.arena.upstream.StreamWork;
-import allocator.arena.upstream.UpstreamAddress;
-import allocator.arena.upstream.UpstreamCalls;
-import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.event.DevicePart;
 import allocator.spi.DeviceException;
@@ -156,7 +153,6 @@ final class LanePlan {
             memory.unavailable();
             return false;
         }
-        lane.returns.ensureRoom(1);
         return true;
     }
 
@@ -164,7 +160,7 @@ final class LanePlan {
         final long height = memory.height();
         final long base;
         try {
-            base = UpstreamCalls.take(lane.upstream, DevicePart.REGION, height);
+            base = lanes.upstream.take(DevicePart.REGION, height);
         } catch (OutOfMemoryException e) {
             lane.locked(() -> {
                 memory.unavailable();
@@ -174,11 +170,6 @@ final class LanePlan {
         }
         boolean isAttached = false;
         try {
-            lanes.obtained(base, height);
-            final DeviceException unusable = UpstreamAddress.failure(lane.info, base, height);
-            if (unusable != null) {
-                throw unusable;
-            }
             lane.lock.lock();
             try {
                 lane.begin();
@@ -191,7 +182,7 @@ final class LanePlan {
             }
         } finally {
             if (!isAttached) {
-                lane.returns.returnUnused(base, height);
+                lanes.upstream.giveBack(base, height, DevicePart.UNUSED);
             }
         }
     }
@@ -202,7 +193,7 @@ final class LanePlan {
      *
      * @param isShort whether the memory is needed elsewhere
      * @return the bytes returned
-     * @throws DeviceException if waiting for a stream fails, or the upstream allocator does not take the memory back
+     * @throws DeviceException if waiting for a stream fails
      */
     long giveBack(boolean isShort) {
         StackReserve.touch();
@@ -241,10 +232,7 @@ final class LanePlan {
             if (base == PlannedMemory.NO_ADDRESS) {
                 return 0;
             }
-            final Failures failures = new Failures();
-            failures.add(lane.returns.giveBack(base, DevicePart.REGION));
-            failures.throwIfAny();
-            return memory.height();
+            return lane.blocks.giveBack(base, DevicePart.REGION) == null ? memory.height() : 0;
         } finally {
             lanes.deviceLock.unlock();
         }
@@ -255,17 +243,17 @@ final class LanePlan {
         if (memory.live() > 0 || memory.frees() != frees || memory.hasOwnerAmong(unfinished)) {
             return PlannedMemory.NO_ADDRESS;
         }
-        lane.returns.ensureRoom(1);
+        lane.blocks.expect(1);
         memory.detach(isShort);
         lane.counters.detached();
-        lane.returns.leaves(base, memory.height());
+        lane.blocks.leaves(base, memory.height());
         return base;
     }
 
     /** Lets the memory leave, live or not, as the lane is closed; room was made. Under the lane's lock. */
     void leave() {
         if (memory.base() != PlannedMemory.NO_ADDRESS) {
-            lane.returns.leaves(memory.base(), memory.height());
+            lane.blocks.leaves(memory.base(), memory.height());
         }
     }
 

@@ -5,7 +5,6 @@ import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
 import allocator.arena.upstream.Counters;
 import allocator.provider.support.Limit;
-import allocator.provider.support.LiveSizes;
 import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DoubleFreeException;
@@ -62,8 +61,8 @@ final class LaneReport {
                 stats(),
                 lane.supply.nextRegionBytes(),
                 regions(),
-                spans(lane.reserves.sizes()),
-                spans(lane.returns.unreturned()));
+                lane.blocks.list(false),
+                lane.blocks.list(true));
     }
 
     private List<ArenaSnapshot.Region> regions() {
@@ -82,12 +81,6 @@ final class LaneReport {
                 region.base(),
                 region.byteSize(),
                 placement.list(region, ArenaSnapshot.Chunk::new));
-    }
-
-    private static List<ArenaSnapshot.Span> spans(LiveSizes sizes) {
-        final List<ArenaSnapshot.Span> spans = new ArrayList<>();
-        sizes.forEach((address, byteSize) -> spans.add(new ArenaSnapshot.Span(address, byteSize)));
-        return spans;
     }
 
     /** Returns the bytes that the caller of a live allocation requested. */
@@ -110,7 +103,7 @@ final class LaneReport {
             if (region != null && chunk != Region.NO_CHUNK) {
                 return isRequested ? placement.requested(chunk) : Granules.toBytes(placement.granules(region, chunk));
             }
-            final long reserved = lane.reserves.sizes().sizeOf(address);
+            final long reserved = lane.blocks.sizeOfReserve(address);
             if (reserved < 0) {
                 throw new IllegalArgumentException(
                         "0x" + Long.toHexString(address) + " is not a live allocation of " + lane.info);
@@ -125,8 +118,6 @@ final class LaneReport {
         try {
             return placement.bookkeepingBytes()
                     + lane.supply.bookkeepingBytes()
-                    + lane.reserves.sizes().heapBytes()
-                    + lane.returns.heapBytes()
                     + (lane.plan == null ? 0 : lane.plan.memory.heapBytes());
         } finally {
             lane.lock.unlock();
@@ -209,7 +200,7 @@ final class LaneReport {
                 rounded,
                 limit(),
                 counters.inUse(),
-                counters.held(),
+                lane.heldBytes(),
                 largest,
                 cause == null ? OutOfMemoryException.UNKNOWN : cause.shortage().deviceFree());
         final String request = what + " of " + byteSize + " bytes (" + rounded + " rounded) for "

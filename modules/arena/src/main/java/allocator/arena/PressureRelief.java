@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Serves a request that a lane could not: first from the free memory of the other lanes, then once more after the
- * memory of plans was returned, and after all lanes have returned their free regions. A request that fails in the end
+ * memory of plans was returned, and what the device did not take back before, and after all lanes have returned their
+ * free regions. A request that fails in the end
  * counts as one failure, and one that succeeds as none.
  */
 final class PressureRelief {
@@ -36,7 +37,7 @@ final class PressureRelief {
             }
         }
         OutOfMemoryException latest = failure;
-        if (returnsPlan(byteSize, failure)) {
+        if (returnsUnused(byteSize, failure)) {
             try {
                 return own.allocateUnplanned(byteSize, stream, requester);
             } catch (OutOfMemoryException e) {
@@ -59,7 +60,7 @@ final class PressureRelief {
      */
     long reserve(long byteSize, OutOfMemoryException failure) {
         OutOfMemoryException latest = failure;
-        if (returnsPlan(byteSize, failure)) {
+        if (returnsUnused(byteSize, failure)) {
             try {
                 return lanes.main.reserve(byteSize);
             } catch (OutOfMemoryException e) {
@@ -101,10 +102,13 @@ final class PressureRelief {
         return latest;
     }
 
-    /** Returns the memory of the plans if nothing in it is live, and whether it did. */
-    private boolean returnsPlan(long byteSize, OutOfMemoryException failure) {
+    /**
+     * Returns the memory of the plans if nothing in it is live, and what the device did not take back before; returns
+     * whether there was any.
+     */
+    private boolean returnsUnused(long byteSize, OutOfMemoryException failure) {
         try {
-            return lanes.giveBackPlan(true) > 0;
+            return lanes.giveBackPlan(true) + lanes.returnAgain() > 0;
         } catch (AllocatorException e) {
             throw failed(e, byteSize, failure);
         }

@@ -1,6 +1,6 @@
 package allocator.testkit;
 
-import allocator.provider.support.RetryableReturns;
+import allocator.provider.support.UnreturnedMemory;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceException;
@@ -23,11 +23,12 @@ import java.util.function.IntPredicate;
  * An upstream of made-up addresses, for an arena to draw from. The addresses rise, are the same in every run, and are
  * never used again; between two allocations lie 1 MiB or more that belong to neither.
  *
- * <p>A free that fails leaves the block dead and its memory unreturned: {@link #returnAgain} returns it.
+ * <p>A free ends a block whatever the device does (A-07): where the device fails, its memory is unreturned, and
+ * {@link #returnAgain} returns it.
  *
  * <p>{@link FakeAllocator} stands for what a provider returns; this class stands for the device below it.
  */
-public class FakeDevice implements Allocator, RetryableReturns {
+public class FakeDevice implements Allocator, UnreturnedMemory {
     /** The memory of the device: a GPU's, in granules of 256 bytes. */
     public static final MemoryInfo INFO = new MemoryInfo(
             "Simulated", new MemoryLocation(DeviceType.GPU, 0, 0, MemoryType.DEFAULT), 256, AllocatorType.DEVICE);
@@ -71,10 +72,10 @@ public class FakeDevice implements Allocator, RetryableReturns {
     }
 
     /**
-     * Makes frees fail with a {@link DeviceException}, and the calls of {@link #returnAgain}; the memory is unreturned.
+     * Makes the device fail to take memory back: in a {@link #free}, which leaves it unreturned, and in
+     * {@link #returnAgain}.
      *
-     * @param which whether a call fails, by its number from 0; calls for addresses that are not those of live blocks or
-     *     of unreturned memory, respectively, have no number
+     * @param which whether the device fails, by the number of the attempt from 0
      */
     public final synchronized void failFrees(IntPredicate which) {
         freeFails = which;
@@ -110,7 +111,7 @@ public class FakeDevice implements Allocator, RetryableReturns {
     }
 
     /**
-     * Makes a live block dead and its memory unreturned, as a free does that fails with a {@link DeviceException}.
+     * Ends a live block and leaves its memory unreturned, as a free does whose device fails.
      *
      * @param address the block
      */
@@ -120,21 +121,25 @@ public class FakeDevice implements Allocator, RetryableReturns {
     }
 
     @Override
-    public synchronized boolean returnAgain(long address) {
-        if (!unreturned.contains(address)) {
-            return false;
+    public final synchronized long unreturnedBytes() {
+        return unreturned.stream().mapToLong(held::get).sum();
+    }
+
+    @Override
+    public synchronized long returnAgain() {
+        final long before = unreturnedBytes();
+        for (final long address : List.copyOf(unreturned)) {
+            giveBack(address);
         }
-        giveBack(address);
-        return true;
+        return before - unreturnedBytes();
     }
 
     private void giveBack(long address) {
-        if (freeFails.test(freeCalls++)) {
-            unreturned.add(address);
-            throw new DeviceException("injected failure of a free", null);
-        }
-        held.remove(address);
-        unreturned.remove(address);
+        if (!freeFails.test(freeCalls++)) {
+            held.remove(address);
+            unreturned.remove(address);
+        } else if (unreturned.add(address)) {
+            }
     }
 
     @Override
@@ -175,9 +180,9 @@ public class FakeDevice implements Allocator, RetryableReturns {
     }
 
     /**
-     * Returns how often {@link #free} was called with a live address, and {@link #returnAgain} with an unreturned one.
+     * Returns how often memory was offered to the device, by {@link #free} and by {@link #returnAgain}.
      *
-     * @return the number of calls, failed ones included
+     * @return the number of attempts, failed ones included
      */
     public final synchronized int freeCalls() {
         return freeCalls;

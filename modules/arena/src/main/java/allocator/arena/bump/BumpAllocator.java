@@ -2,12 +2,10 @@ package allocator.arena.bump;
 
 import allocator.arena.upstream.Rehearsal;
 import allocator.arena.upstream.StreamWork;
-import allocator.provider.support.FailedReturn;
 import allocator.provider.support.Failures;
 import allocator.provider.support.InvalidFrees;
 import allocator.provider.support.Limit;
 import allocator.provider.support.LiveSizes;
-import allocator.provider.support.RetryableReturns;
 import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
@@ -85,10 +83,7 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator,
     /**
      * Makes an allocator, which holds no memory before the first allocation.
      *
-     * <p>Several allocators may share an upstream allocator. If a free of it throws a {@link DeviceException}, the
-     * block is dead and never freed again (A-07): if the upstream allocator has {@link RetryableReturns}, its memory
-     * stays held, and the next {@link #shrink} and {@link #close} try to return it by them; otherwise it counts as
-     * returned.
+     * <p>Several allocators may share an upstream allocator.
      *
      * @param upstream the device; the allocator does not close it
      * @param config sizes and limit of the regions
@@ -102,7 +97,6 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator,
         this.common = lanes.common;
         this.effectiveOptions = Objects.requireNonNull(effectiveOptions, "effectiveOptions");
         this.byteAlignment = upstream.info().byteAlignment();
-        FailedReturn.prepare();
         REHEARSAL.ensure();
     }
 
@@ -205,10 +199,7 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator,
         memory.prepareReturns(1);
         reserves.remove(address);
         counters.bytesInUse -= byteSize;
-        final Throwable failure = memory.giveBack(address, byteSize);
-        if (failure != null) {
-            throw FailedReturn.of(failure);
-        }
+        memory.giveBack(address, byteSize);
     }
 
     @Override

@@ -1,6 +1,5 @@
 package allocator.arena.bump;
 
-import allocator.provider.support.FailedReturn;
 import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorSnapshot.Region;
@@ -209,10 +208,7 @@ final class BumpLanes {
         memory.prepareReturns(1);
         region.free(address, stamp, counters);
         if (region.isEmpty() && !memory.isInUpstream()) {
-            final Throwable failure = release(region);
-            if (failure != null) {
-                throw FailedReturn.of(failure);
-            }
+            release(region);
         } else if (region.isEmpty()) {
             common.emptied(region);
         }

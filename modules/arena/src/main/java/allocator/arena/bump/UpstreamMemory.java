@@ -5,7 +5,6 @@ import allocator.arena.upstream.UpstreamCalls;
 import allocator.provider.support.Failures;
 import allocator.provider.support.Limit;
 import allocator.provider.support.LiveSizes;
-import allocator.provider.support.RetryableReturns;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.provider.support.event.DeviceCall;
@@ -22,27 +21,17 @@ import org.jspecify.annotations.Nullable;
  * The memory held from an upstream allocator. Every call of a bump arena to its upstream allocator is made here.
  *
  * <p>Memory that the upstream allocator fails to take back, whatever it throws, is <em>unreturned</em>: it counts as
- * held and is not used. {@link #returnAgain} tries to return it again. What the free threw decides how (A-07):
- *
- * <ul>
- *   <li>After a {@link DeviceException} the block is <em>dead</em>: the upstream allocator may return its memory by
- *       itself and hand it out to another user, so it is never freed again. It is returned by {@link RetryableReturns};
- *       if the upstream allocator does not have them, the memory counts as returned at once.
- *   <li>After anything else the block is live, and is freed again. If the upstream allocator then does not know the
- *       address, or has handed it out again, the memory had been returned.
- * </ul>
+ * held and is not used. {@link #returnAgain} tries to return it again. After a {@link DeviceException} it counts as
+ * returned: a free takes effect (A-07). If the upstream allocator does not know the address at the next attempt, or has
+ * handed it out again, the memory had been returned.
  *
  * <p>The callers make all room that they need before {@link #take} and before {@link #prepareReturns}. Both touch the
  * stack, so what follows them does not fail. Not safe for use by several threads.
  */
 final class UpstreamMemory {
     private final Allocator upstream;
-    private final @Nullable RetryableReturns retryable;
     private final Limit limit;
     private final LiveSizes unreturned = new LiveSizes();
-
-    /** The part of it whose blocks are dead. It has room for all of it. */
-    private final LiveSizes dead = new LiveSizes();
 
     /** Whether the upstream allocator is being called, which may call back. */
     private boolean isInUpstream;
@@ -53,7 +42,6 @@ final class UpstreamMemory {
 
     UpstreamMemory(Allocator upstream, Limit limit) {
         this.upstream = Objects.requireNonNull(upstream, "upstream");
-        retryable = upstream instanceof RetryableReturns able ? able : null;
         this.limit = limit;
     }
 
@@ -132,7 +120,6 @@ final class UpstreamMemory {
             bytesHeld += byteSize;
             if (!unreturned.isEmpty()) {
                 bytesHeld -= unreturned.removeOverlapping(address, byteSize);
-                dead.removeOverlapping(address, byteSize);
             }
             if (unusable != null) {
                 giveBack(address, byteSize);
@@ -164,12 +151,11 @@ final class UpstreamMemory {
 
     /** Returns the Java heap that the tables take. */
     long bookkeepingBytes() {
-        return unreturned.heapBytes() + dead.heapBytes();
+        return unreturned.heapBytes();
     }
 
     private void ensureRoom(int count) {
         unreturned.ensureRoom(count);
-        dead.ensureRoom(unreturned.count() + count - dead.count());
     }
 
     /**
@@ -184,15 +170,11 @@ final class UpstreamMemory {
         final DeviceCall call = AllocatorEvents.shrinking(info(), DevicePart.REGION, byteSize);
         boolean isReturned = false;
         try {
-            release(address);
+            upstream.free(address);
             isReturned = true;
         } catch (DeviceException e) {
-            if (retryable != null) {
-                dead.put(address, byteSize);
-            } else {
-                returned(address, byteSize);
-            }
-            return e;
+            returned(address, byteSize);
+            return null;
         } catch (Throwable e) {
             return e;
         } finally {
@@ -203,18 +185,8 @@ final class UpstreamMemory {
         return null;
     }
 
-    /** Frees a block, or returns the memory of a dead one. */
-    private void release(long address) {
-        if (retryable == null || dead.sizeOf(address) == LiveSizes.NONE) {
-            upstream.free(address);
-        } else {
-            retryable.returnAgain(address); // if it returns false, the memory had been returned
-        }
-    }
-
     private void returned(long address, long byteSize) {
         unreturned.remove(address);
-        dead.remove(address);
         bytesHeld -= byteSize;
     }
 

@@ -130,7 +130,7 @@ class UpstreamMemoryTest {
             long address = memory.take(600);
             device.failFrees(call -> call == 0);
             assertThat(memory.giveBack(address, 600)).isInstanceOf(DeviceException.class);
-            device.returnAgain(address);
+            device.returnAgain();
             Failures failures = new Failures();
             memory.returnAgain(failures);
             failures.throwIfAny();
