@@ -82,17 +82,14 @@ final class ArenaClose {
             }
             lane.begin();
             lane.placement.mergeCached();
-            long live = (long) reserves().count() + (lane.plan == null ? 0 : lane.plan.memory.live());
+            long live = reserves().count();
             for (final Region region : lane.regions.toList()) {
                 live += region.chunksInUse();
                 lane.placement.addOwners(region, owners);
             }
             lane.supply.addOwners(owners);
-            if (lane.plan != null) {
-                lane.plan.memory.addOwners(owners);
-            }
             lane.placement.step = Placement.WHOLE;
-            final int count = lane.regions.count() + reserves().count() + (lane.plan == null ? 0 : 1);
+            final int count = lane.regions.count() + reserves().count();
             lane.returns.ensureRoom(count);
             sizes.ensureRoom(lane.returns.unreturned().count() + count);
             return new CloseReport(live, lane.counters.requested(), lane.counters.held());
@@ -102,9 +99,6 @@ final class ArenaClose {
         void leave() {
             if (!lane.isClosed()) {
                 lane.supply.leave();
-                if (lane.plan != null) {
-                    lane.plan.leave();
-                }
                 lane.returns.unreturned().putAll(reserves());
                 lane.markClosed();
             }

@@ -9,9 +9,9 @@ import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Serves a request that a lane could not: first from the free memory of the other lanes, then once more after the
- * memory of plans was returned, and after all lanes have returned their free regions. A request that fails in the end
- * counts as one failure, and one that succeeds as none.
+ * Serves a request that a lane could not: first from the free memory of the other lanes, then once more after all lanes
+ * have returned their free regions. A request that fails in the end counts as one failure, and one that succeeds as
+ * none.
  */
 final class PressureRelief {
     private final Lanes lanes;
@@ -29,27 +29,19 @@ final class PressureRelief {
         for (final Lane lane : lanes.all()) {
             if (lane != own) {
                 try {
-                    return lane.allocateUnplanned(byteSize, stream, requester);
+                    return lane.allocate(byteSize, stream, requester);
                 } catch (OutOfMemoryException e) {
                     failure.addSuppressed(e);
                 }
             }
         }
-        OutOfMemoryException latest = failure;
-        if (returnsPlan(byteSize, failure)) {
-            try {
-                return own.allocateUnplanned(byteSize, stream, requester);
-            } catch (OutOfMemoryException e) {
-                latest = later(e, failure);
-            }
-        }
-        shrink(byteSize, latest, lanes.count() > 1);
+        shrink(byteSize, failure, lanes.count() > 1);
         try {
             return lanes.pages == null
-                    ? own.allocateUnplanned(byteSize, stream, requester)
+                    ? own.allocate(byteSize, stream, requester)
                     : own.supply.allocateOfAll(byteSize, stream);
         } catch (AllocatorException e) {
-            throw failed(e, byteSize, latest);
+            throw failed(e, byteSize, failure);
         }
     }
 
@@ -58,23 +50,15 @@ final class PressureRelief {
      * lane do not, as in ONNX Runtime.
      */
     long reserve(long byteSize, OutOfMemoryException failure) {
-        OutOfMemoryException latest = failure;
-        if (returnsPlan(byteSize, failure)) {
-            try {
-                return lanes.main.reserve(byteSize);
-            } catch (OutOfMemoryException e) {
-                latest = later(e, failure);
-            }
-        }
         while (true) {
             final long before = lanes.changes();
-            final long released = shrink(byteSize, latest, lanes.count() > 1 || lanes.pages != null);
+            final long released = shrink(byteSize, failure, lanes.count() > 1 || lanes.pages != null);
             try {
                 return lanes.main.reserve(byteSize);
             } catch (AllocatorException e) {
                 final boolean hasChanged = released > 0 || before != lanes.changes();
                 if (lanes.pages == null || !hasChanged || !isOfLimit(e) || !mayBecomeAvailable(byteSize)) {
-                    throw failed(e, byteSize, latest);
+                    throw failed(e, byteSize, failure);
                 }
             }
         }
@@ -92,21 +76,6 @@ final class PressureRelief {
             return byteSize <= lanes.heldLimit.available() + lanes.idleBytes();
         } finally {
             lanes.deviceLock.unlock();
-        }
-    }
-
-    /** Returns a failure whose figures are those after memory was returned. */
-    private static OutOfMemoryException later(OutOfMemoryException latest, OutOfMemoryException earlier) {
-        latest.addSuppressed(earlier);
-        return latest;
-    }
-
-    /** Returns the memory of the plans if nothing in it is live, and whether it did. */
-    private boolean returnsPlan(long byteSize, OutOfMemoryException failure) {
-        try {
-            return lanes.giveBackPlan(true) > 0;
-        } catch (AllocatorException e) {
-            throw failed(e, byteSize, failure);
         }
     }
 
