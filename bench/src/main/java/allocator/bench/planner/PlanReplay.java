@@ -136,7 +136,7 @@ public final class PlanReplay implements Callable<Integer> {
                 medianUnplanned / medianPlanned,
                 unplanned.getLast().held(),
                 of.held(),
-                (double) of.held() / of.peak(),
+                (double) of.held() / unplanned.getLast().peak(),
                 of.calls(),
                 of.unplanned()));
     }

@@ -1,11 +1,14 @@
 package allocator.bench.planner;
 
+import allocator.arena.ArenaAllocator;
 import allocator.arena.ArenaConfig;
-import allocator.arena.ArenaPlans;
 import allocator.arena.BfcArena;
+import allocator.arena.plan.ArenaPlans;
+import allocator.arena.plan.PlannedAllocator;
 import allocator.bench.AddressSource;
 import allocator.plan.PlanFile;
 import allocator.spi.Allocator;
+import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
 import allocator.spi.MemoryInfo;
 import allocator.trace.Trace;
@@ -26,7 +29,7 @@ final class PlanReplayMeasurement {
      * @param median nanoseconds an event, of the median replay
      * @param fastest nanoseconds an event, of the fastest replay
      * @param held the bytes that the arena holds at last
-     * @param peak the most bytes that were in use
+     * @param peak the most bytes that were in use; with a plan, its height
      * @param calls calls of the device
      * @param unplanned allocations that no plan served, of all replays
      */
@@ -56,15 +59,14 @@ final class PlanReplayMeasurement {
     public static void main(String[] args) throws IOException {
         final Trace trace = Trace.bundled(args[0]);
         final int replays = Integer.parseInt(args[1]);
-        final ArenaConfig config = args.length == 2
-                ? ArenaConfig.DEFAULT
-                : ArenaConfig.DEFAULT.withPlans(
-                        ArenaPlans.of(List.of(trace.name()), List.of(PlanFile.read(Path.of(args[2])))));
-        System.out.println(measure(trace, config, replays).line());
+        final ArenaPlans plans = args.length == 2
+                ? ArenaPlans.NONE
+                : ArenaPlans.of(List.of(trace.name()), List.of(PlanFile.read(Path.of(args[2]))));
+        System.out.println(measure(trace, plans, replays).line());
     }
 
-    private static Figures measure(Trace trace, ArenaConfig config, int replays) {
-        final Replays side = new Replays(trace, config);
+    private static Figures measure(Trace trace, ArenaPlans plans, int replays) {
+        final Replays side = new Replays(trace, plans);
         for (int i = 0; i < replays; i++) {
             side.replay();
         }
@@ -106,14 +108,16 @@ final class PlanReplayMeasurement {
     /** An arena, and the times of its replays. */
     private static final class Replays {
         private final CountingSource source = new CountingSource();
-        private final BfcArena arena;
+        private final Allocator allocator;
         private final int[] slots;
         private final long[] byteSizes;
         private final long[] addresses;
         private final List<Long> nanos = new ArrayList<>();
 
-        Replays(Trace trace, ArenaConfig config) {
-            arena = new BfcArena(source, config);
+        Replays(Trace trace, ArenaPlans plans) {
+            final Allocator arena =
+                    new ArenaAllocator(new BfcArena(source, ArenaConfig.DEFAULT), AllocatorOptions.EMPTY);
+            allocator = plans.isEmpty() ? arena : new PlannedAllocator(arena, plans);
             slots = IntStream.range(0, trace.eventCount()).map(trace::slot).toArray();
             byteSizes = IntStream.range(0, trace.eventCount())
                     .mapToLong(event -> trace.isAllocation(event) ? trace.byteSize(event) : -1)
@@ -131,15 +135,15 @@ final class PlanReplayMeasurement {
             for (int event = 0; event < slots.length; event++) {
                 final int slot = slots[event];
                 if (byteSizes[event] >= 0) {
-                    addresses[slot] = arena.alloc(byteSizes[event]);
+                    addresses[slot] = allocator.alloc(byteSizes[event]);
                 } else {
-                    arena.free(addresses[slot]);
+                    allocator.free(addresses[slot]);
                     addresses[slot] = 0;
                 }
             }
             nanos.add(System.nanoTime() - start);
             for (int slot = 0; slot < addresses.length; slot++) {
-                arena.free(addresses[slot]);
+                allocator.free(addresses[slot]);
                 addresses[slot] = 0;
             }
         }
@@ -147,7 +151,7 @@ final class PlanReplayMeasurement {
         Figures figures() {
             final long[] sorted =
                     nanos.stream().mapToLong(Long::longValue).sorted().toArray();
-            final AllocatorStats stats = arena.stats();
+            final AllocatorStats stats = allocator.stats();
             return new Figures(
                     (double) sorted[sorted.length / 2] / slots.length,
                     (double) sorted[0] / slots.length,

@@ -80,17 +80,14 @@ final class ArenaClose {
             }
             lane.begin();
             lane.placement.mergeCached();
-            long live = (long) lane.blocks.countReserves() + (lane.plan == null ? 0 : lane.plan.memory.live());
+            long live = lane.blocks.countReserves();
             for (final Region region : lane.regions.toList()) {
                 live += region.chunksInUse();
                 lane.placement.addOwners(region, owners);
             }
             lane.supply.addOwners(owners);
-            if (lane.plan != null) {
-                lane.plan.memory.addOwners(owners);
-            }
             lane.placement.step = Placement.WHOLE;
-            final int more = lane.regions.count() + (lane.plan == null ? 0 : 1);
+            final int more = lane.regions.count();
             addresses = new long[lane.blocks.count() + more];
             lane.blocks.expect(more);
             return new CloseReport(live, lane.counters.requested(), lane.counters.held());
@@ -100,9 +97,6 @@ final class ArenaClose {
         void leave() {
             if (!lane.isClosed()) {
                 lane.supply.leave();
-                if (lane.plan != null) {
-                    lane.plan.leave();
-                }
                 lane.blocks.leaveAll(addresses);
                 lane.markClosed();
             }

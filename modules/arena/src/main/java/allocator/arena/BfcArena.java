@@ -104,9 +104,6 @@ public final class BfcArena {
         totals = new ArenaTotals(lanes);
         relief = new PressureRelief(lanes, totals, info);
         BfcRehearsal.ensure(config.placementPolicy());
-        if (!config.plans().isEmpty()) {
-            BfcRehearsal.ensurePlans();
-        }
     }
 
     /**

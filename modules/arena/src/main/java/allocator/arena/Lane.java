@@ -54,9 +54,6 @@ final class Lane {
     final UpstreamBlocks blocks;
     final LaneSupply supply;
 
-    /** What follows the plans; {@code null} without plans, and in all lanes but the main one. */
-    final @Nullable LanePlan plan;
-
     private final LaneReport report;
     private final LaneCheck check = new LaneCheck(this);
 
@@ -77,7 +74,6 @@ final class Lane {
         supply = pages == null || table == null
                 ? new RegionSupply(this, lanes)
                 : new PageSupply(this, lanes, pages, table, (BackedFit) placement);
-        plan = number == 0 && !config.plans().isEmpty() ? new LanePlan(this, lanes, config.plans()) : null;
         report = new LaneReport(this);
     }
 
@@ -90,43 +86,20 @@ final class Lane {
         }
     }
 
-    /** Allocates for a stream or for none: the planned block, a free chunk, or a chunk of new memory. */
+    /** Allocates for a stream or for none: a free chunk, or a chunk of new memory. */
     long allocate(long byteSize, @Nullable SyncStream stream, long requester) {
-        return allocate(byteSize, stream, requester, plan);
-    }
-
-    /** Allocates as {@link #allocate} does, but no planned block. */
-    long allocateUnplanned(long byteSize, @Nullable SyncStream stream, long requester) {
-        return allocate(byteSize, stream, requester, null);
-    }
-
-    private long allocate(long byteSize, @Nullable SyncStream stream, long requester, @Nullable LanePlan planned) {
         if (byteSize <= 0 || byteSize > OptionKey.MAX_SIZE) {
             return allocateNothing(byteSize);
         }
         long address = NO_ADDRESS;
         int taken = Placement.WHOLE;
-        boolean isBegun = false;
-        boolean isUnplanned = false;
-        boolean wantsMemory = false;
         final boolean isContended;
         final boolean waited = lock.lock();
         try {
             begin();
             isContended = waited && requester != latestRequester;
             latestRequester = requester;
-            if (planned == null) {
-                address = tryTake(byteSize, stream);
-            } else {
-                planned.memory.begin();
-                isBegun = true;
-                address = planned.take(byteSize, stream);
-                if (address == NO_ADDRESS) {
-                    isUnplanned = true;
-                    address = planned.takeUnplanned(byteSize, stream);
-                    wantsMemory = planned.wantsMemory();
-                }
-            }
+            address = tryTake(byteSize, stream);
             taken = placement.step;
             placement.step = Placement.WHOLE;
             lock.unlock();
@@ -136,29 +109,12 @@ final class Lane {
                 counters.allocs--;
                 placement.step = taken;
             }
-            if (isBegun && planned != null) {
-                planned.isTakenInVain = true;
-                placement.step = placement.step == Placement.WHOLE ? Placement.BEGUN : placement.step;
-            }
             lock.owner = null;
             lock.held = 0;
             throw e;
         }
         if (isContended) {
             contended(requester);
-        }
-        if (isUnplanned && planned != null) {
-            if (planned.hasNews) {
-                try {
-                    planned.logNews();
-                } catch (VirtualMachineError e) {
-                    // An allocation that was made counts for more.
-                }
-            }
-            if (wantsMemory) {
-                planned.obtain();
-                return allocate(byteSize, stream, requester, planned);
-            }
         }
         return address == NO_ADDRESS ? supply.allocate(byteSize, stream) : address;
     }
@@ -204,15 +160,10 @@ final class Lane {
         lock.lock();
         try {
             begin();
-            if (plan != null && plan.memory.contains(address)) {
-                plan.free(address);
+            final Region region = regions.find(address);
+            if (region != null) {
+                freeChunk(region, address);
                 isFreed = true;
-            } else {
-                final Region region = regions.find(address);
-                if (region != null) {
-                    freeChunk(region, address);
-                    isFreed = true;
-                }
             }
             lock.unlock();
         } catch (Throwable e) {
@@ -271,17 +222,8 @@ final class Lane {
     private void repair() {
         final Repair.Live live = supply.repair();
         final long reserved = blocks.reservedBytes();
-        if (plan != null) {
-            plan.repair();
-        }
-        final Repair.Live planned = planned();
-        counters.recount(live.inUse() + reserved + planned.inUse(), live.requested() + reserved + planned.requested());
+        counters.recount(live.inUse() + reserved, live.requested() + reserved);
         placement.step = Placement.WHOLE;
-    }
-
-    /** Returns what is live in the memory of plans. Under the lock. */
-    Repair.Live planned() {
-        return plan == null ? new Repair.Live(0, 0) : new Repair.Live(plan.memory.inUse(), plan.memory.requested());
     }
 
     /**
@@ -307,9 +249,6 @@ final class Lane {
         try {
             begin();
             placement.releaseStream(stream);
-            if (plan != null) {
-                plan.memory.releaseStream(stream);
-            }
             assert passesSampledCheck();
             placement.step = Placement.WHOLE;
         } finally {
@@ -323,9 +262,6 @@ final class Lane {
         try {
             begin();
             placement.endRun(stream);
-            if (plan != null) {
-                plan.memory.endRun(stream);
-            }
             assert passesSampledCheck();
             placement.step = Placement.WHOLE;
         } finally {

@@ -33,9 +33,6 @@ final class LaneInspection implements Placement.ChunkVisitor {
     /** The index of the first chunk behind each region. */
     private final List<Integer> ends = new ArrayList<>();
 
-    /** The memory of plans, {@code null} if there is none. */
-    private @Nullable PlanReport plan;
-
     private long[] words = new long[0];
     private @Nullable State[] states = new State[0];
     private int count;
@@ -65,9 +62,6 @@ final class LaneInspection implements Placement.ChunkVisitor {
                 lane.placement.visit(region, this);
                 regions.add(region);
                 ends.add(count);
-            }
-            if (lane.plan != null && lane.plan.memory.heldBytes() > 0) {
-                plan = PlanReport.of(lane.plan.memory);
             }
             lane.blocks.list(false).forEach(span -> add(span.address(), span.byteSize(), span.byteSize(), State.LIVE, 0));
             lane.blocks.list(true).forEach(span -> add(span.address(), span.byteSize(), 0, State.UNRETURNED, 0));
@@ -123,9 +117,6 @@ final class LaneInspection implements Placement.ChunkVisitor {
             final List<Chunk> chunks = chunks(from, ends.get(i));
             all.add(new AllocatorSnapshot.Region(lane.number, region.base(), region.byteSize(), chunks));
             from = ends.get(i);
-        }
-        if (plan != null) {
-            all.add(plan.toInspectedRegion(lane.number));
         }
         blocks.addAll(chunks(from, count));
     }

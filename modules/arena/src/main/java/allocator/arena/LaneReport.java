@@ -34,18 +34,9 @@ final class LaneReport {
     AllocatorStats stats() {
         placement.mergeCached();
         final AllocatorStats stats =
-                counters.toStats(limit(), lane.supply.largestFree(), lane.failedRequests(), ownCounters());
+                counters.toStats(limit(), lane.supply.largestFree(), lane.failedRequests(), lane.supply.ownCounters());
         placement.step = Placement.WHOLE;
         return stats;
-    }
-
-    private List<AllocatorStats.Counter> ownCounters() {
-        if (lane.config.plans().isEmpty()) {
-            return lane.supply.ownCounters();
-        }
-        final List<AllocatorStats.Counter> all = new ArrayList<>(lane.supply.ownCounters());
-        all.addAll(PlanReport.counters(lane.plan));
-        return all;
     }
 
     private long limit() {
@@ -68,9 +59,6 @@ final class LaneReport {
     private List<ArenaSnapshot.Region> regions() {
         final List<ArenaSnapshot.Region> regions = new ArrayList<>();
         lane.regions.toList().forEach(region -> regions.add(snapshot(region)));
-        if (lane.plan != null && lane.plan.memory.heldBytes() > 0) {
-            regions.add(PlanReport.of(lane.plan.memory).toRegion(lane.number));
-        }
         return regions;
     }
 
@@ -95,9 +83,6 @@ final class LaneReport {
 
     private long sizeOf(long address, boolean isRequested) {
         return lane.locked(() -> {
-            if (lane.plan != null && lane.plan.memory.contains(address)) {
-                return PlanReport.sizeOf(lane.plan.memory, address, isRequested, lane.info);
-            }
             final Region region = lane.regions.find(address);
             final int chunk = region == null ? Region.NO_CHUNK : placement.liveChunk(region, address);
             if (region != null && chunk != Region.NO_CHUNK) {
@@ -117,8 +102,7 @@ final class LaneReport {
         lane.lock.lock();
         try {
             return placement.bookkeepingBytes()
-                    + lane.supply.bookkeepingBytes()
-                    + (lane.plan == null ? 0 : lane.plan.memory.heapBytes());
+                    + lane.supply.bookkeepingBytes();
         } finally {
             lane.lock.unlock();
         }

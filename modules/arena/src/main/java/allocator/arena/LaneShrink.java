@@ -89,7 +89,6 @@ final class LaneShrink {
 
     private boolean keeps(Region region) {
         return region.isFirst()
-                && (lane.plan == null || !lane.plan.hasObtained())
                 && lane.config.keepFirstRegion()
                 && lane.config.extendStrategy() == ExtendStrategy.POWER_OF_TWO;
     }

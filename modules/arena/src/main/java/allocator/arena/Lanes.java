@@ -149,28 +149,12 @@ final class Lanes {
         }
     }
 
-    /**
-     * Returns the memory of the plans, if nothing in it is live.
-     *
-     * @param isShort whether it is needed elsewhere
-     * @return the bytes returned; 0 without plans
-     */
-    long giveBackPlan(boolean isShort) {
-        return main.plan == null ? 0 : main.plan.giveBack(isShort);
-    }
-
     /** Shrinks all lanes and returns the sum of their reports; throws at the end if a lane fails. */
     ShrinkReport shrink() {
         final long returned = returnAgain();
         final long before = upstream.unreturnedBytes();
         final ShrinkReport[] sum = {new ShrinkReport(0, 0, 0, 0, 0)};
         final Failures failures = new Failures();
-        if (main.plan != null) {
-            failures.run(() -> {
-                final long released = giveBackPlan(false);
-                sum[0] = new ShrinkReport(released, released > 0 ? 1 : 0, 0, 0, 0);
-            });
-        }
         for (final Lane lane : all) {
             failures.run(() -> {
                 sum[0] = sum[0].plus(lane.supply.shrink());

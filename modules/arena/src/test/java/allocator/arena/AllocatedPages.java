@@ -51,8 +51,7 @@ final class AllocatedPages implements PageSource {
                         0,
                         maxLanes,
                         true,
-                        new CompactConfig(0, 0, extentDivisor, 1, 0),
-                        ArenaPlans.NONE));
+                        new CompactConfig(0, 0, extentDivisor, 1, 0)));
     }
 
     @Override

@@ -155,6 +155,7 @@ public abstract class CounterRules extends Chapter {
     @ConformanceTest
     void required_S02_peaksAreExactAndNeverFall(Subject subject) {
         final Allocator allocator = subject.exclusive(subject.boundedGrowth());
+        Subject.requireNoPlans(allocator);
         subject.stats(allocator);
         final Optional<ShrinkableAllocator> shrinkable = Subject.ifShrinkable(allocator);
         final SplittableRandom random = subject.random("S-02 peaks");
