@@ -58,6 +58,9 @@ class FaultsInTurnTest {
         private boolean isRepaired;
         private int calls;
 
+        /** Whether a free takes effect that throws a device exception, so that nothing is to be returned again. */
+        private boolean freesDespiteFailure;
+
         FaultyDevice(Fault fault, int first, boolean isForGood) {
             this.fault = fault;
             this.first = first;
@@ -88,7 +91,11 @@ class FaultsInTurnTest {
         public synchronized void free(long address) {
             try {
                 call();
-            } catch (DeviceException e) { // a free takes effect
+            } catch (DeviceException e) {
+                if (freesDespiteFailure) {
+                    super.free(address);
+                    throw e;
+                }
                 leaveUnreturned(address);
                 return;
             }
@@ -118,6 +125,7 @@ class FaultsInTurnTest {
 
         Program(ArenaSubject.Kind kind, FaultyDevice device, int seed) {
             this.device = device;
+            device.freesDespiteFailure = kind == ArenaSubject.Kind.BUMP;
             subject = kind.open(device);
             random = new Random(seed);
         }

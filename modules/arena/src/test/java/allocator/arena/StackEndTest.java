@@ -5,24 +5,27 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The stack ends inside the arena: nothing is lost, and no lock stays locked. */
+/**
+ * The stack ends inside the arena: nothing is lost, and no lock stays locked. {@code BumpStackEndTest} is about a bump
+ * allocator.
+ */
 class StackEndTest {
     @ParameterizedTest
-    @EnumSource
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "BUMP")
     void aCallThatOverflowsChangesNothing(ArenaSubject.Kind kind) {
         StackExhaustion.run(kind);
     }
 
     /** Interpreted frames are large, so that other calls are the last ones. */
     @ParameterizedTest
-    @EnumSource
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "BUMP")
     void norDoesItWhereCodeIsInterpreted(ArenaSubject.Kind kind) throws Exception {
         OwnJvm.run(StackExhaustion.class, List.of("-Xint"), kind.name());
     }
 
     /** A compiler that inlines little makes many calls. */
     @ParameterizedTest
-    @EnumSource
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "BUMP")
     @Tag("thorough")
     void norDoesItWhereLittleIsInlined(ArenaSubject.Kind kind) throws Exception {
         OwnJvm.run(StackExhaustion.class, List.of("-XX:TieredStopAtLevel=1"), kind.name());

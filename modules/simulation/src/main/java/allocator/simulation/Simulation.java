@@ -1,5 +1,6 @@
 package allocator.simulation;
 
+import allocator.simulation.schedule.Failpoint;
 import allocator.simulation.schedule.Scheduler;
 import allocator.simulation.schedule.Task;
 import allocator.simulation.world.ArenaSettings;
@@ -85,7 +86,8 @@ public final class Simulation {
     private static void perform(World world, int thread, List<Op> operations) {
         for (final Op op : operations) {
             final Task task = Scheduler.current();
-            task.begin(op.failpoint());
+            final boolean isLeftOut = op.failpoint().isStackEnd() && !world.staysUsableAtStackEnd();
+            task.begin(isLeftOut ? Failpoint.NONE : op.failpoint());
             try {
                 world.perform(thread, op);
             } finally {

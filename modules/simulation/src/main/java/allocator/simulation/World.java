@@ -12,6 +12,15 @@ public interface World {
     void perform(int thread, Op op);
 
     /**
+     * Returns whether the system stays usable where the stack ends in a call; otherwise no stack ends in one.
+     *
+     * @return true unless overridden
+     */
+    default boolean staysUsableAtStackEnd() {
+        return true;
+    }
+
+    /**
      * Checks the whole, frees everything, closes and checks that nothing is out. Called by one thread after all others
      * have ended.
      */

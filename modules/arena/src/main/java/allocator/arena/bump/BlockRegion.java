@@ -19,17 +19,32 @@ import org.jspecify.annotations.Nullable;
  * <p>A block and the counters change in one step without a call, so that nothing can fail between two stores.
  */
 final class BlockRegion extends BumpRegion {
-    /** Whether it was taken for a single request, outside the chain's limit. */
-    final boolean isForOneRequest;
+    /** What a region is for. */
+    enum Kind {
+        /** The blocks of a lane, within the limit of {@link BumpConfig}. */
+        SHARED,
+        /** A single request, outside that limit. */
+        ONE_REQUEST,
+        /** A reserve. */
+        RESERVE
+    }
 
-    /** The place among all regions, in order of address. */
-    final RegionTree.Node byAddress = new RegionTree.Node(this);
+    final Kind kind;
 
-    /** The place among the regions of the lane, in order of room, unless this is its current one. */
-    final RegionTree.Node inLane = new RegionTree.Node(this);
-
-    /** The lane that has this region. */
+    /** The lane that has this region; {@code null} for a reserve, and for memory that could not be returned. */
+    @Nullable
     BumpLane lane;
+
+    /** The list of the lane that has this region; {@code null} if none has it, as that of a current region. */
+    @Nullable
+    RegionList list;
+
+    /** The regions beside this one in its list. */
+    @Nullable
+    BlockRegion before;
+
+    @Nullable
+    BlockRegion after;
 
     /** The sync id of the lane's stream at the last free in this region. */
     long freeStamp;
@@ -42,12 +57,11 @@ final class BlockRegion extends BumpRegion {
     /** Inverted ({@code ~}) where the block is freed. */
     private long[] sizes;
 
-    BlockRegion(long byteSize, BumpLane lane, boolean isForOneRequest) {
+    BlockRegion(long byteSize, Kind kind) {
         super(byteSize);
-        this.lane = lane;
-        this.isForOneRequest = isForOneRequest;
-        this.offsets = new long[isForOneRequest ? 1 : 16];
-        this.sizes = new long[isForOneRequest ? 1 : 16];
+        this.kind = kind;
+        this.offsets = new long[kind == Kind.SHARED ? 16 : 1];
+        this.sizes = new long[kind == Kind.SHARED ? 16 : 1];
     }
 
     boolean isEmpty() {
@@ -59,20 +73,16 @@ final class BlockRegion extends BumpRegion {
         return live == 1;
     }
 
-    /** Returns the smaller of two empty regions, the one of the lower address if they are equal. */
-    static @Nullable BlockRegion smaller(@Nullable BlockRegion one, @Nullable BlockRegion other) {
-        if (one == null || other == null) {
-            return one == null ? other : one;
-        }
-        final boolean isOne = one.byteSize == other.byteSize
-                ? Long.compareUnsigned(one.base(), other.base()) < 0
-                : one.byteSize < other.byteSize;
-        return isOne ? one : other;
-    }
-
-    @Override
+    /** Returns the largest request that fits; zero if there is no room. */
     long room(long byteAlignment) {
         return Math.max(0, byteSize - align(top, byteAlignment));
+    }
+
+    /** Removes this region from the list that has it, if any. */
+    void leaveList() {
+        if (list != null) {
+            list.remove(this);
+        }
     }
 
     /** Allocates and counts a block and returns its address; {@code 0} if there is no room. */
@@ -81,9 +91,7 @@ final class BlockRegion extends BumpRegion {
         if (wantedSize > byteSize - start) {
             return 0;
         }
-        if (count == offsets.length) {
-            growTables();
-        }
+        ensureRoom();
         final long address = base() + start;
         offsets[count] = start;
         sizes[count] = wantedSize;
@@ -101,27 +109,37 @@ final class BlockRegion extends BumpRegion {
         return address;
     }
 
-    private void growTables() {
-        final long[] newOffsets = Arrays.copyOf(offsets, 2 * count);
-        final long[] newSizes = Arrays.copyOf(sizes, 2 * count);
-        offsets = newOffsets;
-        sizes = newSizes;
+    /** Makes room for a block more. If the Java heap has none, nothing changes. */
+    void ensureRoom() {
+        if (count == offsets.length) {
+            final long[] newOffsets = Arrays.copyOf(offsets, 2 * count);
+            final long[] newSizes = Arrays.copyOf(sizes, 2 * count);
+            offsets = newOffsets;
+            sizes = newSizes;
+        }
     }
 
     /**
-     * Frees and uncounts the block at an address in this region.
+     * Returns the index of the live block at an address in this region.
      *
-     * @param stamp the sync id of the lane's stream
      * @throws InvalidFreeException if no live block starts there
      */
-    void free(long address, long stamp, BumpCounters counters) {
-        final long offset = address - base();
-        final int found = Arrays.binarySearch(offsets, 0, count, offset);
+    int find(long address) {
+        final int found = Arrays.binarySearch(offsets, 0, count, address - base());
         if (found < 0 || sizes[found] < 0) {
             throw invalidFree(address, found < 0 ? -found - 2 : found);
         }
-        final long freed = sizes[found];
-        sizes[found] = ~freed;
+        return found;
+    }
+
+    /**
+     * Frees and uncounts a block that was {@linkplain #find found}.
+     *
+     * @param stamp the sync id of the lane's stream
+     */
+    void free(int block, long stamp, BumpCounters counters) {
+        final long freed = sizes[block];
+        sizes[block] = ~freed;
         freeStamp = stamp;
         live--;
         if (live == 0) {
@@ -133,6 +151,7 @@ final class BlockRegion extends BumpRegion {
 
     /** Describes this region: live blocks, what is pinned by them, and the room behind. */
     Region inspect() {
+        final long stream = lane == null ? 0 : lane.streamId();
         final List<Chunk> chunks = new ArrayList<>();
         long pinned = 0; // from here on
         for (int block = 0; block < count; block++) {
@@ -140,12 +159,11 @@ final class BlockRegion extends BumpRegion {
                 add(chunks, pinned, offsets[block], State.PINNED, 0);
                 final long end = block + 1 < count ? offsets[block + 1] : top;
                 final long start = offsets[block];
-                chunks.add(new Chunk(base() + start, end - start, sizes[block], State.LIVE, lane.streamId()));
+                chunks.add(new Chunk(base() + start, end - start, sizes[block], State.LIVE, stream));
                 pinned = end;
             }
         }
         add(chunks, pinned, top, State.PINNED, 0);
-        final long stream = lane.streamId();
         add(chunks, top, byteSize, stream == 0 ? State.FREE : State.WAITING, stream);
         return new Region(0, base(), byteSize, chunks);
     }

@@ -1,6 +1,5 @@
 package allocator.arena.bump;
 
-import allocator.provider.support.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.DeviceException;
@@ -34,7 +33,7 @@ public final class BumpArena extends ChainedArena {
     public static final long MAX_BYTE_ALIGNMENT = BumpRequest.MAX_BYTE_ALIGNMENT;
 
     private final Thread owner = Thread.currentThread();
-    private final @Nullable FallbackBlocks fallback;
+    private final @Nullable RegionStack fallback;
     private final Generations generations = new Generations();
 
     /** The next free byte of the current region, and the first byte after it. Both are 0 if there is no region. */
@@ -44,6 +43,11 @@ public final class BumpArena extends ChainedArena {
 
     /** The index of the current region; -1 if there is none. */
     private int current = -1;
+
+    /** The sum of the sizes of the regions before the current one, and the address of the latter. */
+    private long currentPosition;
+
+    private long currentBase;
 
     private long paddingBytes;
 
@@ -69,7 +73,6 @@ public final class BumpArena extends ChainedArena {
          * Frees the blocks allocated since the mark. Does nothing if a rollback to an earlier mark or a reset freed
          * them, or if the arena is closed.
          *
-         * @throws DeviceException if the fallback allocator fails to take a block back
          * @throws WrongThreadException if another thread than the owner calls
          */
         @Override
@@ -101,7 +104,7 @@ public final class BumpArena extends ChainedArena {
      */
     public BumpArena(Allocator upstream, BumpConfig config, @Nullable Allocator fallback) {
         super(upstream, config);
-        this.fallback = fallback == null ? null : new FallbackBlocks(fallback);
+        this.fallback = fallback == null ? null : new RegionStack(fallback);
     }
 
     /**
@@ -150,33 +153,34 @@ public final class BumpArena extends ChainedArena {
     }
 
     /** Allocates from a later region, which has room; what is left of the regions before it becomes padding. */
-    private long allocateIn(SequentialRegion region, int index, long byteSize, long byteAlignment) {
+    private long allocateIn(BumpRegion region, int index, long byteSize, long byteAlignment) {
         final long base = region.base();
         final long address = base + region.align(0, byteAlignment);
-        final long skipped = region.position - bytesInUse();
-        paddingBytes += skipped + address - base;
+        final long position = chain.byteSize(index);
+        final long skipped = position - bytesInUse();
+        paddingBytes += skipped + address - base; // no call from here on, so that nothing is done by halves
         current = index;
+        currentPosition = position;
+        currentBase = base;
         top = address + byteSize;
         end = base + region.byteSize;
         return address;
     }
 
-    private long allocateFallback(FallbackBlocks blocks, long byteSize, long byteAlignment) {
-        if (byteAlignment > blocks.byteAlignment()) {
+    private long allocateFallback(RegionStack blocks, long byteSize, long byteAlignment) {
+        if (byteAlignment > blocks.upstream.info().byteAlignment()) {
             throw outOfMemory(
                     byteSize,
                     "The fallback gives no alignment of " + byteAlignment + " for " + byteSize + " bytes",
                     null);
         }
-        return blocks.allocate(byteSize, generations.current());
+        return blocks.take(byteSize, generations.current()).base();
     }
 
     /** {@inheritDoc} That is the position of {@code top}. */
     @Override
     long bytesInUse() {
-        return current < 0
-                ? 0
-                : chain.get(current).position + (top - chain.get(current).base());
+        return currentPosition + (top - currentBase);
     }
 
     @Override
@@ -203,8 +207,6 @@ public final class BumpArena extends ChainedArena {
      * @param mark a mark of this arena
      * @throws IllegalArgumentException if the mark belongs to another arena
      * @throws StaleAddressException if a rollback to an earlier mark or a reset followed the mark; nothing changes
-     * @throws DeviceException if the fallback allocator fails to take a block back; all blocks since the mark are freed
-     *     all the same
      * @throws WrongThreadException if another thread than the owner calls
      * @throws AllocatorClosedException if the arena is closed
      */
@@ -221,39 +223,38 @@ public final class BumpArena extends ChainedArena {
         free(Math.min(mark.region, chain.count() - 1), mark.position, mark.markedPadding, mark.markedFallbacks, false);
     }
 
-    /** Moves back to a position in a region and frees everything from there on. If it throws, nothing changes. */
+    /**
+     * Moves back to a position in a region and frees everything from there on. If the Java heap has no room for it,
+     * nothing changes.
+     */
     private void free(int region, long position, long padding, int keptFallbacks, boolean isReset) {
-        requireNotInUpstream();
+        requireNotInCall();
         final boolean hasRegion = region >= 0;
+        final long regionPosition = chain.byteSize(Math.max(region, 0));
         final long base = hasRegion ? chain.get(region).base() : 0;
         final long regionEnd = hasRegion ? base + chain.get(region).byteSize : 0;
-        final long start = hasRegion ? base + position - chain.get(region).position : 0;
         final long peak = currentPeak();
-        final Failures failures = new Failures();
-        if (fallback != null) {
-            fallback.prepareFreeFrom(keptFallbacks, failures);
-        }
         if (isReset) {
             generations.reset();
         } else {
             generations.cut(position);
         }
         current = region;
-        top = start;
+        currentPosition = regionPosition;
+        currentBase = base;
+        top = base + position - regionPosition;
         end = regionEnd;
         paddingBytes = padding;
         peakBytesInUse = peak;
         resets += isReset ? 1 : 0;
         if (fallback != null) {
-            fallback.freeFrom(keptFallbacks, failures);
+            fallback.releaseFrom(keptFallbacks);
         }
-        failures.throwIfAny();
     }
 
     /**
      * Frees all blocks. The arena keeps its regions and reuses them in order.
      *
-     * @throws DeviceException if the fallback allocator fails to take a block back; all blocks are freed all the same
      * @throws WrongThreadException if another thread than the owner calls
      * @throws AllocatorClosedException if the arena is closed
      */
@@ -282,16 +283,18 @@ public final class BumpArena extends ChainedArena {
      */
     public boolean isLive(long address, long allocatedIn) {
         requireOwner();
-        final long fallbackGeneration = fallback == null ? -1 : fallback.generationAt(address);
-        if (fallbackGeneration >= 0) {
-            return fallbackGeneration <= allocatedIn;
+        final RegionStack.Entry block = fallback == null ? null : fallback.find(address);
+        if (block != null) {
+            return block.generation() <= allocatedIn;
         }
+        long position = 0;
         for (int index = 0; index <= current; index++) {
-            final SequentialRegion region = chain.get(index);
+            final BumpRegion region = chain.get(index);
             if (region.contains(address)) {
-                final long position = region.position + (address - region.base());
+                position += address - region.base();
                 return position < bytesInUse() && generations.isLive(position, allocatedIn);
             }
+            position += region.byteSize;
         }
         return false;
     }
@@ -318,37 +321,33 @@ public final class BumpArena extends ChainedArena {
      */
     public BumpStats stats() {
         requireOwner();
-        return statsWith(paddingBytes, fallback == null ? 0 : fallback.byteSize());
+        return statsWith(paddingBytes, fallback == null ? 0 : fallback.upstream.bytesHeld());
     }
 
     /**
      * Returns the regions after the current one to the upstream allocator, and the current one too if nothing is in
      * use.
      *
-     * @return the bytes by which the arena's regions are less
-     * @throws DeviceException if the upstream allocator fails to take a region back; the others are returned, and the
-     *     next shrink tries again what is still held; as is anything else that the upstream allocator throws
+     * @return the bytes that were returned
      * @throws WrongThreadException if another thread than the owner calls
      * @throws AllocatorClosedException if the arena is closed
      */
     public long shrink() {
         requireOwner();
         requireOpen();
-        final long before = chain.byteSize();
-        final boolean isUnused = bytesInUse() == 0;
-        final int first = isUnused ? 0 : current + 1;
-        final Failures failures = new Failures();
-        prepareReleaseFrom(first, failures);
-        if (isUnused) {
+        requireNotInCall();
+        final long before = chain.upstream.bytesHeld();
+        if (bytesInUse() == 0) {
             leaveRegions();
         }
-        chain.releaseFrom(first, failures);
-        failures.throwIfAny();
-        return before - chain.byteSize();
+        chain.releaseFrom(current + 1);
+        return before - chain.upstream.bytesHeld();
     }
 
     private void leaveRegions() {
         current = -1;
+        currentPosition = 0;
+        currentBase = 0;
         top = 0;
         end = 0;
     }
@@ -357,25 +356,31 @@ public final class BumpArena extends ChainedArena {
      * Frees all blocks and returns all regions to the upstream allocator. A second call tries again to return what the
      * upstream or the fallback allocator failed to take back, and does nothing if that is nothing.
      *
-     * @throws DeviceException if the upstream or the fallback allocator fails to take something back; the arena is
-     *     closed all the same, and the rest is returned; as is anything else that one of them throws
+     * @throws DeviceException if the upstream or the fallback allocator failed to take something back with anything but
+     *     a {@code DeviceException}; the arena is closed, and the rest is returned
      * @throws WrongThreadException if another thread than the owner calls
      */
     @Override
     public void close() {
         requireOwner();
-        final Failures failures = new Failures();
-        if (fallback != null) {
-            fallback.prepareFreeFrom(0, failures);
-        }
-        prepareReleaseFrom(0, failures);
+        requireNotInCall();
         isClosed = true;
         leaveRegions();
         if (fallback != null) {
-            fallback.freeFrom(0, failures);
+            fallback.releaseFrom(0);
         }
-        chain.releaseFrom(0, failures);
-        failures.throwIfAny();
+        chain.releaseFrom(0);
+        chain.upstream.requireNothingHeld();
+        if (fallback != null) {
+            fallback.upstream.requireNothingHeld();
+        }
+    }
+
+    private void requireNotInCall() {
+        requireNotInUpstream();
+        if (fallback != null) {
+            fallback.upstream.requireNotCalled();
+        }
     }
 
     @SuppressWarnings("ReferenceEquality") // a thread is equal to itself only

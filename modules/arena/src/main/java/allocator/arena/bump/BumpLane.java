@@ -3,32 +3,36 @@ package allocator.arena.bump;
 import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The regions of one stream, or those of requests without a stream. Every region is in one lane and records it; a lane
- * has its current region, and its other ones in order of their room. The room of the current one changes with every
- * block, so it is in no order. Methods that change a lane are called by a thread that has touched its stack.
- */
+/** The regions of one stream, or those of requests without a stream. */
 final class BumpLane {
-    /** Above the stamp of every empty region. A region that is not empty has it in the order of room. */
+    /** Above the stamp of every free. */
     static final long ANY_STAMP = Long.MAX_VALUE;
 
     /** {@code null} for the lane of requests without a stream. */
     final @Nullable SyncStream stream;
 
-    /** The region that the lane bumps through; {@code null} if it has none. */
-    @Nullable
-    BlockRegion current;
+    /** Empty regions, the smallest first. */
+    final RegionList empty = new RegionList();
 
-    /** The next lane in its chain of {@link StreamLanes}. */
-    @Nullable
-    BumpLane next;
+    /** Regions with blocks and with room, the one that was left last first. */
+    final RegionList partlyUsed = new RegionList();
+
+    /** Regions with blocks and without room. */
+    final RegionList full = new RegionList();
 
     private final long byteAlignment;
-    private final RegionTree others = new RegionTree();
+
+    /** The region that the lane bumps through, which is in no list; {@code null} if it has none. */
+    private @Nullable BlockRegion current;
 
     BumpLane(@Nullable SyncStream stream, long byteAlignment) {
         this.stream = stream;
         this.byteAlignment = byteAlignment;
+    }
+
+    @Nullable
+    BlockRegion current() {
+        return current;
     }
 
     /** Returns the id of the stream, {@code 0} if there is none. */
@@ -36,26 +40,28 @@ final class BumpLane {
         return stream == null ? 0 : stream.id();
     }
 
-    boolean isOf(SyncStream other) {
-        return stream != null && stream.id() == other.id();
-    }
-
-    /** Returns whether the stream of a lane has waited for the one of this lane since a free with a stamp. */
-    boolean isWaitedForBy(BumpLane lane, long stamp) {
-        return stream != null && lane.stream != null && lane.stream.lastWaitedSyncId(stream) > stamp;
-    }
-
     boolean hasEnded() {
         return stream != null && stream.hasEnded();
     }
 
-    /** Adds a region that is in no lane and not the current one of this lane. */
-    void add(BlockRegion region) {
-        region.lane = this;
-        others.add(region.inLane, region.room(byteAlignment), region.isEmpty() ? region.freeStamp : ANY_STAMP);
+    /** Returns whether a stream has waited for this one's since a stamp. */
+    boolean isWaitedForBy(@Nullable SyncStream requester, long stamp) {
+        return requester != null && stream != null && requester.lastWaitedSyncId(stream) > stamp;
     }
 
-    /** Adds a region that is in no lane and makes it the current one. */
+    /** Adds a region that is in no list and not the current one of this lane. */
+    void add(BlockRegion region) {
+        region.lane = this;
+        if (region.isEmpty()) {
+            empty.addBySize(region);
+        } else if (region.room(byteAlignment) > 0) {
+            partlyUsed.addFirst(region);
+        } else {
+            full.addFirst(region);
+        }
+    }
+
+    /** Makes a region that is in no list the current one. */
     void use(BlockRegion region) {
         leaveCurrent();
         region.lane = this;
@@ -71,44 +77,31 @@ final class BumpLane {
         }
     }
 
-    /** Removes a region of this lane. */
-    void remove(BlockRegion region) {
-        if (region == current) {
-            current = null;
-        } else {
-            others.remove(region.inLane);
-        }
-    }
-
-    /** Follows a free that has made a region of this lane empty, so that all of it is room. */
-    void emptied(BlockRegion region) {
-        if (region != current) {
-            others.remove(region.inLane);
-            add(region);
-        }
-    }
-
-    /** Returns the region with the least room that fits a request, without the current one. */
-    @Nullable
-    BlockRegion smallest(long byteSize) {
-        return others.first(byteSize);
-    }
-
     /**
      * Returns the smallest empty region that fits a request, the current one included, in which the last free was
      * before that of a stamp.
      */
     @Nullable
     BlockRegion smallestEmpty(long byteSize, long stampBelow) {
-        final BlockRegion other = others.first(byteSize, stampBelow);
-        final BlockRegion first = current;
-        return first != null && first.isEmpty() && first.freeStamp < stampBelow && first.room(byteAlignment) >= byteSize
-                ? BlockRegion.smaller(first, other)
-                : other;
+        BlockRegion region = empty.first();
+        while (region != null && (region.byteSize < byteSize || region.freeStamp >= stampBelow)) {
+            region = region.after;
+        }
+        final BlockRegion left = current;
+        final boolean isCurrent = left != null
+                && left.isEmpty()
+                && left.byteSize >= byteSize
+                && left.freeStamp < stampBelow
+                && (region == null || left.byteSize <= region.byteSize);
+        return isCurrent ? left : region;
     }
 
-    /** Returns how many regions there are besides the current one. */
-    int countOthers() {
-        return others.count();
+    /** Removes a region of this lane. */
+    void remove(BlockRegion region) {
+        if (region == current) {
+            current = null;
+        } else {
+            region.leaveList();
+        }
     }
 }

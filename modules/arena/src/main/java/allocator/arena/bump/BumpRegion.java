@@ -1,7 +1,7 @@
 package allocator.arena.bump;
 
-/** One contiguous span taken from the upstream allocator, through which a pointer is bumped. */
-abstract class BumpRegion {
+/** One contiguous span taken from the upstream allocator. */
+class BumpRegion {
     final long byteSize;
     private long base;
 
@@ -26,7 +26,4 @@ abstract class BumpRegion {
     final long align(long offset, long byteAlignment) {
         return ((base + offset + byteAlignment - 1) & -byteAlignment) - base;
     }
-
-    /** Returns the largest request that fits; zero or negative if there is no room. */
-    abstract long room(long byteAlignment);
 }

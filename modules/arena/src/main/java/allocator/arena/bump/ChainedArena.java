@@ -1,7 +1,5 @@
 package allocator.arena.bump;
 
-import allocator.provider.support.Failures;
-import allocator.provider.support.Limit;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.DeviceException;
@@ -16,24 +14,21 @@ import org.jspecify.annotations.Nullable;
  * exhaustion, and gives regions back. Subclasses place blocks in the regions, for one thread or for several, and guard
  * the calls to this class.
  *
- * <p>A region that the upstream allocator fails to take back leaves the chain and is not used again; the next shrink
- * and the close try again to return it.
+ * <p>A failure of the upstream allocator to take a region back is logged.
  */
 abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, SharedBumpArena {
-    final RegionChain chain;
+    final RegionStack chain;
     boolean isClosed;
 
     /** Highest value of {@link #bytesInUse} before the last reset or rollback. */
     long peakBytesInUse;
 
     long resets;
-    private final UpstreamMemory memory;
     private final BumpConfig config;
 
     ChainedArena(Allocator upstream, BumpConfig config) {
-        this.memory = new UpstreamMemory(upstream, Limit.NONE);
+        this.chain = new RegionStack(upstream);
         this.config = Objects.requireNonNull(config, "config");
-        this.chain = new RegionChain(memory);
     }
 
     /** Allocates memory, as the two arenas document it. */
@@ -62,7 +57,7 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
      * @return the upstream allocator's info
      */
     public MemoryInfo info() {
-        return memory.info();
+        return chain.upstream.info();
     }
 
     /**
@@ -83,12 +78,12 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
         if (config.growthBytes() == 0 && (chain.count() > 0 || least > config.initialBytes())) {
             throw outOfMemory(byteSize, "The bump arena does not grow and has no " + byteSize + " bytes left", null);
         }
-        final long size = config.nextRegionBytes(least, chain.byteSize(), Long.MAX_VALUE);
+        final long size = config.nextRegionBytes(least, chain.byteSize(chain.count()), Long.MAX_VALUE);
         if (size == 0) {
             throw outOfMemory(byteSize, "The bump arena may not grow by " + byteSize + " bytes", null);
         }
         try {
-            chain.add(new SequentialRegion(chain.byteSize(), size));
+            chain.take(size, 0);
         } catch (OutOfMemoryException e) {
             throw outOfMemory(byteSize, "The upstream allocator has no region of " + size + " bytes", e);
         }
@@ -103,23 +98,13 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
                         byteSize,
                         config.limit().toStats(),
                         bytesInUse(),
-                        chain.byteSize(),
+                        chain.upstream.bytesHeld(),
                         room(),
                         cause == null
                                 ? OutOfMemoryException.UNKNOWN
                                 : cause.shortage().deviceFree()),
                 "",
                 cause);
-    }
-
-    /**
-     * Prepares to {@linkplain RegionChain#releaseFrom release} the regions from an index on, and tries again to return
-     * those that the upstream allocator failed to take back. Whatever it throws is added to {@code failures}.
-     */
-    final void prepareReleaseFrom(int first, Failures failures) {
-        requireNotInUpstream();
-        memory.returnAgain(failures);
-        chain.prepareReleaseFrom(first);
     }
 
     /** Returns the peak up to now. */
@@ -134,7 +119,7 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
                 inUse - paddingBytes,
                 paddingBytes,
                 Math.max(peakBytesInUse, inUse),
-                chain.byteSize(),
+                chain.upstream.bytesHeld(),
                 chain.count(),
                 fallbackBytes,
                 resets);
@@ -147,7 +132,7 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
 
     /** Rejects a call back from the upstream allocator, which would change what a call in progress rests on. */
     final void requireNotInUpstream() {
-        memory.requireNotInUpstream();
+        chain.upstream.requireNotCalled();
     }
 
     final void requireOpen() {
@@ -160,8 +145,8 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
      * Frees all blocks and returns all regions to the upstream allocator. A second call tries again to return what the
      * upstream allocator failed to take back, and does nothing if that is nothing.
      *
-     * @throws DeviceException if the upstream allocator fails to take a region back; the arena is closed all the same,
-     *     and the other regions are returned; as is anything else that the upstream allocator throws
+     * @throws DeviceException if the upstream allocator failed to take a region back with anything but a
+     *     {@code DeviceException}; the arena is closed, and the other regions are returned
      */
     @Override
     public abstract void close();

@@ -1,7 +1,5 @@
 package allocator.arena.bump;
 
-import allocator.provider.support.Failures;
-import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.DeviceException;
@@ -78,7 +76,7 @@ public final class SharedBumpArena extends ChainedArena {
             }
             if (cursor.compareAndSet(next, address + byteSize)) {
                 if (address != next) {
-                    cursor.paddingBytes.add(address - next);
+                    cursor.addPadding(address - next);
                 }
                 return address;
             }
@@ -87,18 +85,14 @@ public final class SharedBumpArena extends ChainedArena {
 
     /** Goes on to a region that fits a request, unless another thread has replaced the cursor. */
     private void advanceFrom(SharedCursor full, long byteSize, long byteAlignment) {
-        StackReserve.touch();
         synchronized (lock) {
             requireOpen();
             if (current != full) {
                 return;
             }
             final int next = regionFor(byteSize, byteAlignment, full.index + 1);
-            final SharedCursor cursor = full.inRegion(next, chain.get(next));
+            final SharedCursor cursor = full.inRegion(next, chain);
             full.fill();
-            for (int skipped = full.index + 1; skipped < next; skipped++) {
-                cursor.paddingBytes.add(chain.get(skipped).byteSize);
-            }
             current = cursor;
         }
     }
@@ -162,7 +156,7 @@ public final class SharedBumpArena extends ChainedArena {
      */
     public BumpStats stats() {
         synchronized (lock) {
-            return statsWith(current.paddingBytes.sum(), 0);
+            return statsWith(current.paddingBytes(), 0);
         }
     }
 
@@ -170,19 +164,18 @@ public final class SharedBumpArena extends ChainedArena {
      * Frees all blocks and returns all regions to the upstream allocator. No other thread may be allocating. A second
      * call tries again to return what the upstream allocator failed to take back, and does nothing if that is nothing.
      *
-     * @throws DeviceException if the upstream allocator fails to take a region back; the arena is closed all the same,
-     *     and the other regions are returned; as is anything else that the upstream allocator throws
+     * @throws DeviceException if the upstream allocator failed to take a region back with anything but a
+     *     {@code DeviceException}; the arena is closed, and the other regions are returned
      */
     @Override
     public void close() {
         synchronized (lock) {
-            final Failures failures = new Failures();
+            requireNotInUpstream();
             final SharedCursor nowhere = SharedCursor.nowhere(current.generation + 1);
-            prepareReleaseFrom(0, failures);
             isClosed = true;
             current = nowhere;
-            chain.releaseFrom(0, failures);
-            failures.throwIfAny();
+            chain.releaseFrom(0);
+            chain.upstream.requireNothingHeld();
         }
     }
 }

@@ -2,7 +2,6 @@ package allocator.arena.bump;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import allocator.provider.support.Failures;
 import allocator.provider.support.Limit;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.OutOfMemoryException;
@@ -19,23 +18,15 @@ import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
 class BumpLanesTest {
-    private static final int MANY = 2_000;
     private static final long REGION = 4096;
 
     private final FakeDevice device = new FakeDevice();
-    private final UpstreamMemory memory = new UpstreamMemory(device, Limit.NONE);
-    private final BumpLanes lanes = new BumpLanes(memory, BumpConfig.growing(REGION));
+    private final BumpLanes lanes = new BumpLanes(new Upstream(device, Limit.NONE), BumpConfig.growing(REGION));
     private final BumpCounters counters = new BumpCounters();
 
     /** Allocates a block in a region of its own. */
     private long alloc(FakeStream stream) {
         return lanes.allocate(REGION, lanes.laneOf(stream), counters);
-    }
-
-    private void free(long address) {
-        final BlockRegion region = lanes.find(address);
-        assertThat(region).isNotNull();
-        lanes.free(region, address, counters);
     }
 
     /** Random programs get the blocks that a naive choice among all regions gives them. */
@@ -126,71 +117,45 @@ class BumpLanesTest {
         }
     }
 
-    @Nested
-    class Tables {
-        @Test
-        void areSmallAgainAfterManyRegionsHaveGoneBack() {
-            final long before = memory.bookkeepingBytes();
-            final List<FakeStream> streams = new ArrayList<>();
-            for (int i = 0; i < MANY; i++) {
-                streams.add(new FakeStream());
-                free(alloc(streams.get(i)));
-            }
-            streams.forEach(lanes::releaseStream);
-            assertThat(lanes.countRegions()).isEqualTo(MANY);
-            assertThat(lanes.releaseIdle(new Failures())).isEqualTo(MANY);
-            assertThat(memory.bookkeepingBytes()).isEqualTo(before);
-        }
-
-        @Test
-        void areSmallAgainAfterAClose() {
-            final long before = memory.bookkeepingBytes();
-            for (int i = 0; i < MANY; i++) {
-                alloc(new FakeStream());
-            }
-            memory.prepareReturns(lanes.countRegions());
-            lanes.releaseAll(new Failures());
-            assertThat(memory.bookkeepingBytes()).isEqualTo(before);
-            assertThat(lanes.countRegions()).isZero();
-        }
-    }
-
-    /** Streams that ended and that nobody released, more of them than a search visits. */
+    /** Streams that ended and were not released. */
     @Nested
     class EndedStreams {
         private void end(int count) {
             for (int i = 0; i < count; i++) {
                 try (FakeStream stream = new FakeStream()) {
-                    free(alloc(stream));
+                    lanes.free(alloc(stream), counters);
                 }
             }
         }
 
         @Test
-        void leaveMemoryThatOthersFindOnceTheTableOfStreamsIsFull() {
-            end(StreamLanes.FEW);
+        void leaveMemoryThatOtherStreamsTake() {
+            end(1000);
             assertThat(lanes.countRegions()).isOne();
-            final List<FakeStream> open = new ArrayList<>();
-            for (int i = 0; i < 2 * StreamLanes.FEW; i++) {
-                open.add(new FakeStream());
-                alloc(open.get(i));
-            }
-            end(100);
-            assertThat(lanes.countRegions()).isLessThan(2 * StreamLanes.FEW + 40);
         }
 
         @Test
         void leaveMemoryThatGoesBackBeforeARequestFails() {
-            final List<FakeStream> open = new ArrayList<>();
-            for (int i = 0; i < StreamLanes.FEW; i++) {
-                open.add(new FakeStream());
-                alloc(open.get(i));
-            }
             end(3);
             device.capacity(device.liveBytes());
+            assertThat(lanes.allocate(REGION + 1, lanes.common, counters)).isZero();
+            assertThat(lanes.countRegions()).isZero();
+        }
+    }
+
+    @Nested
+    class PartlyUsedRegions {
+        /** More of them than a request looks at before the device is called. */
+        @Test
+        void areAllTriedBeforeARequestFails() {
+            lanes.allocate(REGION / 2, lanes.common, counters);
+            for (int i = 0; i < 200; i++) {
+                lanes.allocate(REGION - 512, lanes.common, counters);
+            }
             final int before = lanes.countRegions();
-            assertThat(lanes.allocate(REGION + 1, lanes.common, counters)).isNotZero();
-            assertThat(lanes.countRegions()).isLessThan(before);
+            device.capacity(device.liveBytes());
+            assertThat(lanes.allocate(REGION / 2, lanes.common, counters)).isNotZero();
+            assertThat(lanes.countRegions()).isEqualTo(before);
         }
     }
 }

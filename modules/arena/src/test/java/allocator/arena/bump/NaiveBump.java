@@ -4,15 +4,26 @@ import allocator.spi.OutOfMemoryException;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** A {@link BumpAllocator} that finds a region by a look at all of them. Streams that end are released first. */
+/** A {@link BumpAllocator} that chooses a region among all of them by a rule. Streams that end are released first. */
 final class NaiveBump {
     private static final long BYTE_ALIGNMENT = FakeDevice.INFO.byteAlignment();
+
+    /** Among empty regions the smallest, of these the one that became so last. */
+    private static final Comparator<Region> EMPTY = Comparator.<Region>comparingLong(region -> region.byteSize)
+            .thenComparing(region -> region.since, Comparator.reverseOrder());
+
+    /** Among others the one with the least room, of these the one that was left last. */
+    private static final Comparator<Region> PARTLY_USED =
+            Comparator.comparingLong(Region::room).thenComparing(region -> region.since, Comparator.reverseOrder());
 
     /** The lane of requests without a stream. */
     private final FakeStream common = new FakeStream();
@@ -20,25 +31,28 @@ final class NaiveBump {
     private final FakeDevice device;
     private final BumpConfig config;
     private final long maxMem;
-
-    /** In order of address, as the addresses of the device rise. */
     private final List<Region> regions = new ArrayList<>();
-
     private final Map<FakeStream, Region> current = new HashMap<>();
+    private long clock;
 
     private static final class Region {
         private final long base;
         private final long byteSize;
         private final boolean isForOneRequest;
-        private @Nullable FakeStream lane;
+        private FakeStream lane;
         private long stamp;
+
+        /** When it came to where it is in its lane; the latest of all for a current region. */
+        private long since;
+
         private long top;
         private int live;
 
-        Region(long base, long byteSize, boolean isForOneRequest) {
+        Region(long base, long byteSize, boolean isForOneRequest, FakeStream lane) {
             this.base = base;
             this.byteSize = byteSize;
             this.isForOneRequest = isForOneRequest;
+            this.lane = lane;
         }
 
         long room() {
@@ -59,8 +73,12 @@ final class NaiveBump {
         this.maxMem = maxMem;
     }
 
-    private boolean isIdle(Region region) {
-        return region.lane == null || (region.lane.equals(common) && region.live == 0);
+    private Stream<Region> with(Predicate<Region> isMeant) {
+        return List.copyOf(regions).stream().filter(isMeant);
+    }
+
+    private Stream<Region> empty(FakeStream lane) {
+        return with(region -> region.live == 0 && region.lane.equals(lane));
     }
 
     /** Returns {@code 0} if there is no memory. */
@@ -70,63 +88,74 @@ final class NaiveBump {
         if (first != null && first.room() >= byteSize) {
             return first.bump(byteSize);
         }
-        Region region = smallest(byteSize, own -> lane.equals(own.lane));
-        if (region == null) {
-            region = smallest(byteSize, other -> isIdle(other) || hasWaitedFor(stream, other));
-        }
+        Region region = find(byteSize, lane);
         if (region == null) {
             region = extend(byteSize, lane);
-            if (region == null && release(this::isIdle) > 0) {
-                region = extend(byteSize, lane);
-            }
-            return region == null ? 0 : region.bump(byteSize);
         }
+        if (region == null && release(this::isIdle) > 0) {
+            region = extend(byteSize, lane);
+        }
+        return region == null ? 0 : use(region, lane, byteSize);
+    }
+
+    private @Nullable Region find(long byteSize, FakeStream lane) {
+        return with(own -> own.live > 0 && own.lane.equals(lane) && own.room() >= byteSize)
+                .min(PARTLY_USED)
+                .or(() -> smallest(byteSize, empty(lane)))
+                .or(() -> smallest(byteSize, empty(common)))
+                .or(() -> lane.equals(common)
+                        ? Optional.empty()
+                        : with(region -> region.live == 0 && lane.lastWaitedSyncId(region.lane) > region.stamp)
+                                .filter(region -> region.byteSize >= byteSize)
+                                .min(Comparator.<Region>comparingLong(region -> region.byteSize)
+                                        .thenComparing(region -> region.lane.id())
+                                        .thenComparing(EMPTY)))
+                .orElse(null);
+    }
+
+    private static Optional<Region> smallest(long byteSize, Stream<Region> empty) {
+        return empty.filter(region -> region.byteSize >= byteSize).min(EMPTY);
+    }
+
+    private long use(Region region, FakeStream lane, long byteSize) {
         current.values().remove(region);
         region.lane = lane;
-        current.put(lane, region);
-        return region.bump(byteSize);
-    }
-
-    private @Nullable Region smallest(long byteSize, Predicate<Region> isEligible) {
-        Region best = null;
-        for (final Region region : regions) {
-            if (region.room() >= byteSize && (best == null || region.room() < best.room()) && isEligible.test(region)) {
-                best = region;
-            }
+        final long address = region.bump(byteSize);
+        if (region.isForOneRequest) {
+            region.since = ++clock;
+        } else {
+            leaveCurrent(lane);
+            current.put(lane, region);
+            region.since = Long.MAX_VALUE;
         }
-        return best;
+        return address;
     }
 
-    private boolean hasWaitedFor(@Nullable FakeStream stream, Region region) {
-        return stream != null
-                && region.live == 0
-                && region.lane != null
-                && !region.lane.equals(common)
-                && stream.lastWaitedSyncId(region.lane) > region.stamp;
+    private void leaveCurrent(FakeStream lane) {
+        final Region left = current.remove(lane);
+        if (left != null) {
+            left.since = ++clock;
+        }
+    }
+
+    private boolean isIdle(Region region) {
+        return region.live == 0 && region.lane.equals(common);
     }
 
     private @Nullable Region extend(long byteSize, FakeStream lane) {
-        final long chained = regions.stream()
-                .filter(region -> !region.isForOneRequest)
+        final long shared = with(region -> !region.isForOneRequest)
                 .mapToLong(region -> region.byteSize)
                 .sum();
         final long left = maxMem - device.liveBytes();
-        final long size = config.nextRegionBytes(byteSize, chained, left);
-        Region region = size > 0 ? take(size, lane, false) : null;
-        if (region == null && byteSize <= left) {
-            region = take(byteSize, lane, true);
-        }
-        return region;
+        final long size = config.nextRegionBytes(byteSize, shared, left);
+        final Region region = size > 0 ? take(size, lane, false) : null;
+        return region == null && byteSize <= left ? take(byteSize, lane, true) : region;
     }
 
     private @Nullable Region take(long byteSize, FakeStream lane, boolean isForOneRequest) {
         try {
-            final Region region = new Region(device.alloc(byteSize), byteSize, isForOneRequest);
-            region.lane = lane;
+            final Region region = new Region(device.alloc(byteSize), byteSize, isForOneRequest, lane);
             regions.add(region);
-            if (!isForOneRequest) {
-                current.put(lane, region);
-            }
             return region;
         } catch (OutOfMemoryException e) {
             return null;
@@ -134,19 +163,21 @@ final class NaiveBump {
     }
 
     void free(long address) {
-        final Region region = regions.stream()
-                .filter(candidate -> address >= candidate.base && address < candidate.base + candidate.byteSize)
+        final Region region = with(candidate ->
+                        address >= candidate.base && address < candidate.base + candidate.byteSize)
                 .findFirst()
                 .orElseThrow();
-        final FakeStream lane = region.lane;
-        if (lane != null && !lane.equals(common)) {
-            region.stamp = lane.syncId();
+        if (!region.lane.equals(common)) {
+            region.stamp = region.lane.syncId();
         }
         region.live--;
         if (region.live == 0) {
             region.top = 0;
+            if (!current.containsValue(region)) {
+                region.since = ++clock;
+            }
         }
-        release(one -> one == region && one.isForOneRequest && common.equals(one.lane) && one.live == 0);
+        release(one -> one == region && one.isForOneRequest && isIdle(one));
     }
 
     int shrink() {
@@ -154,7 +185,7 @@ final class NaiveBump {
     }
 
     private int release(Predicate<Region> isOver) {
-        final List<Region> over = regions.stream().filter(isOver).toList();
+        final List<Region> over = with(isOver).toList();
         for (final Region region : over) {
             regions.remove(region);
             current.values().remove(region);
@@ -164,21 +195,22 @@ final class NaiveBump {
     }
 
     void endRun(FakeStream stream) {
-        for (final Region region : regions) {
-            if (stream.equals(region.lane) && region.live == 0) {
-                region.lane = null;
-            }
-        }
-        current.remove(stream);
-        release(region -> region.lane == null && region.isForOneRequest);
+        leaveCurrent(stream);
+        move(empty(stream).sorted(EMPTY).toList());
     }
 
     void releaseStream(FakeStream stream) {
-        for (final Region region : regions) {
-            if (stream.equals(region.lane) && region.live > 0) {
-                region.lane = common;
-            }
-        }
         endRun(stream);
+        move(with(region -> region.lane.equals(stream))
+                .sorted(Comparator.comparing(region -> region.since, Comparator.reverseOrder()))
+                .toList());
+    }
+
+    private void move(List<Region> moved) {
+        for (final Region region : moved) {
+            region.lane = common;
+            region.since = ++clock;
+        }
+        release(region -> moved.contains(region) && region.isForOneRequest && region.live == 0);
     }
 }

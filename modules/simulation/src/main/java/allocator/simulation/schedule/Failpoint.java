@@ -46,6 +46,11 @@ public final class Failpoint {
         return kind == Kind.STACK && number < first + count;
     }
 
+    /** Returns whether it is the stack that ends. */
+    public boolean isStackEnd() {
+        return kind == Kind.STACK;
+    }
+
     @Override
     public String toString() {
         return kind == Kind.NONE ? "" : " [" + kind + " ends at " + first + " for " + count + "]";

@@ -87,7 +87,8 @@ public final class ArenaWorld implements World {
         lag = lag(random.split(), random.nextInt(12));
         if (kind == Kind.BUMP) {
             final BumpConfig bump = ArenaSettings.bump(random);
-            subject = new ArenaSubject.Bump(new BumpAllocator(device, bump, limit, AllocatorOptions.EMPTY));
+            subject =
+                    new ArenaSubject.Bump(new BumpAllocator(device.asAllocator(), bump, limit, AllocatorOptions.EMPTY));
             description = bump + ", " + device;
         } else if (paged == null) {
             final ArenaConfig config = ArenaSettings.arena(random, limit);
@@ -102,7 +103,7 @@ public final class ArenaWorld implements World {
         atClose = random.nextInt(3) > 0
                 ? Failpoint.NONE
                 : new Failpoint(
-                        random.nextBoolean() ? Failpoint.Kind.HEAP : Failpoint.Kind.STACK,
+                        random.nextBoolean() || kind == Kind.BUMP ? Failpoint.Kind.HEAP : Failpoint.Kind.STACK,
                         1 + random.nextInt(1 << random.nextInt(1, 8)),
                         1 + random.nextInt(3));
     }
@@ -177,6 +178,12 @@ public final class ArenaWorld implements World {
             }
             default -> throw new IllegalArgumentException(op.toString());
         }
+    }
+
+    /** A bump allocator may be broken afterwards. */
+    @Override
+    public boolean staysUsableAtStackEnd() {
+        return !(subject instanceof ArenaSubject.Bump);
     }
 
     /** Closes a stream, whose memory is free for others once its work is done, before it is released. */

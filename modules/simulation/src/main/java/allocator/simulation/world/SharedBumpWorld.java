@@ -31,7 +31,7 @@ public final class SharedBumpWorld implements World {
         final int[] rates = {0, 0, 8};
         device = new SimulatedDevice(
                 random.split(), new Model(), Long.MAX_VALUE, initial << 6, rates[random.nextInt(rates.length)]);
-        arena = new SharedBumpArena(device, config);
+        arena = new SharedBumpArena(device.asAllocator(), config);
     }
 
     @Override
@@ -46,6 +46,12 @@ public final class SharedBumpWorld implements World {
         } catch (Throwable e) {
             Model.requireSimulated(e, true);
         }
+    }
+
+    /** A region that the interrupted call was taking from the device may be lost. */
+    @Override
+    public boolean staysUsableAtStackEnd() {
+        return false;
     }
 
     private void allocate(long byteSize, long byteAlignment) {
