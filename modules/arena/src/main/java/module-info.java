@@ -15,4 +15,5 @@ module java.allocator.arena {
     exports allocator.arena;
     exports allocator.arena.bump;
     exports allocator.arena.page;
+    exports allocator.arena.plan;
 }

@@ -31,8 +31,8 @@ import java.util.regex.Pattern;
  * @param freeBytes held but not in use; an allocator that is no arena may leave it at {@code 0}; key {@code FreeBytes}
  * @param largestFreeChunk the largest request, as the allocator rounds it, that takes no memory from the device: one
  *     without a stream, or one of a stream, whichever gets most; key {@code LargestFreeChunk}
- * @param peakBytesInUse the peak of {@code bytesInUse}, or an upper bound of it if threads are counted separately; key
- *     {@code MaxInUse}
+ * @param peakBytesInUse the peak of {@code bytesInUse}, or an upper bound of it if threads or parts are counted
+ *     separately; key {@code MaxInUse}
  * @param peakBytesHeld the peak of {@code bytesHeld}; key {@code MaxTotalAllocated}
  * @param maxAllocSize the size of the largest block so far, reserves and padding included; key {@code MaxAllocSize}
  * @param numAllocs successful allocations so far, reserves included; key {@code NumAllocs}

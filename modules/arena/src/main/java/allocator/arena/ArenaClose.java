@@ -4,7 +4,6 @@ import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
 import allocator.arena.upstream.StreamWork;
 import allocator.provider.support.Failures;
-import allocator.provider.support.LiveSizes;
 import allocator.provider.support.event.DevicePart;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
@@ -47,8 +46,7 @@ final class ArenaClose {
     }
 
     /**
-     * Returns the memory of the lanes. What the upstream allocator does not take back stays known as unreturned. Under
-     * the device lock.
+     * Returns the memory of the lanes. What the upstream allocator fails to free stays known. Under the device lock.
      */
     void giveBack() {
         leavings.forEach(leaving -> failures.run(leaving::giveBack));
@@ -63,7 +61,7 @@ final class ArenaClose {
     /** What leaves a lane. */
     private final class Leaving {
         private final Lane lane;
-        private final LiveSizes sizes = new LiveSizes();
+        private long[] addresses = {};
 
         Leaving(Lane lane) {
             this.lane = lane;
@@ -73,51 +71,44 @@ final class ArenaClose {
          * Makes room for {@link #leave}. Under the lane's lock.
          *
          * @param owners the streams to wait for are added to it
-         * @return what will leave; of a lane that is closed, what is still unreturned
+         * @return what will leave; of a lane that is closed, what is still held
          */
         CloseReport prepare(Map<Long, SyncStream> owners) {
             if (lane.isClosed()) {
-                sizes.ensureRoom(lane.returns.unreturned().count());
+                addresses = lane.blocks.addresses();
                 return new CloseReport(0, 0, lane.counters.held());
             }
             lane.begin();
             lane.placement.mergeCached();
-            long live = (long) reserves().count() + (lane.plan == null ? 0 : lane.plan.memory.live());
+            long live = lane.blocks.countReserves();
             for (final Region region : lane.regions.toList()) {
                 live += region.chunksInUse();
                 lane.placement.addOwners(region, owners);
             }
             lane.supply.addOwners(owners);
-            if (lane.plan != null) {
-                lane.plan.memory.addOwners(owners);
-            }
             lane.placement.step = Placement.WHOLE;
-            final int count = lane.regions.count() + reserves().count() + (lane.plan == null ? 0 : 1);
-            lane.returns.ensureRoom(count);
-            sizes.ensureRoom(lane.returns.unreturned().count() + count);
+            final int more = lane.regions.count();
+            addresses = new long[lane.blocks.count() + more];
+            lane.blocks.expect(more);
             return new CloseReport(live, lane.counters.requested(), lane.counters.held());
         }
 
-        /** Enters all memory held as unreturned, and closes the lane. Under the lane's lock, since {@link #prepare}. */
+        /** Lets all memory leave, and closes the lane. Under the lane's lock, since {@link #prepare}. */
         void leave() {
             if (!lane.isClosed()) {
                 lane.supply.leave();
-                if (lane.plan != null) {
-                    lane.plan.leave();
-                }
-                lane.returns.unreturned().putAll(reserves());
+                lane.blocks.leaveAll(addresses);
                 lane.markClosed();
             }
-            sizes.putAll(lane.returns.unreturned());
         }
 
         void giveBack() {
-            sizes.forEach((address, byteSize) -> failures.add(lane.returns.giveBack(address, DevicePart.CLOSED)));
+            for (final long address : addresses) {
+                if (address != Placement.NO_ADDRESS) {
+                    failures.add(lane.blocks.giveBack(address, DevicePart.CLOSED));
+                }
+            }
             lane.supply.giveBack(failures);
-        }
-
-        private LiveSizes reserves() {
-            return lane.reserves.sizes();
         }
     }
 }

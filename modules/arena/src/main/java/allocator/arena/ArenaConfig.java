@@ -25,7 +25,6 @@ import java.util.Objects;
  * @param keepFirstRegion whether a shrink keeps the first region under {@link ExtendStrategy#POWER_OF_TWO}, as ONNX
  *     Runtime's core does and its CUDA plug-in does not
  * @param compact what configures {@link PlacementPolicy#COMPACT} alone
- * @param plans what is allocated in the order and at the offsets of plans
  */
 public record ArenaConfig(
         ExtendStrategy extendStrategy,
@@ -38,8 +37,7 @@ public record ArenaConfig(
         long maxKeptBytes,
         int maxLanes,
         boolean keepFirstRegion,
-        CompactConfig compact,
-        ArenaPlans plans) {
+        CompactConfig compact) {
 
     /** ONNX Runtime's defaults. */
     public static final ArenaConfig DEFAULT = from(AllocatorOptions.EMPTY);
@@ -54,7 +52,6 @@ public record ArenaConfig(
         Objects.requireNonNull(extendStrategy, "extendStrategy");
         Objects.requireNonNull(placementPolicy, "placementPolicy");
         Objects.requireNonNull(compact, "compact");
-        Objects.requireNonNull(plans, "plans");
         initialChunkBytes = rounded("initialChunkBytes", initialChunkBytes);
         maxDeadBytesPerChunk = rounded("maxDeadBytesPerChunk", maxDeadBytesPerChunk);
         initialGrowthChunkBytes = rounded("initialGrowthChunkBytes", initialGrowthChunkBytes);
@@ -65,7 +62,7 @@ public record ArenaConfig(
     }
 
     /**
-     * Creates a configuration with {@link CompactConfig#DEFAULT} and without plans.
+     * Creates a configuration with {@link CompactConfig#DEFAULT}.
      *
      * @param extendStrategy see {@link #extendStrategy}
      * @param initialChunkBytes see {@link #initialChunkBytes}
@@ -100,8 +97,7 @@ public record ArenaConfig(
                 maxKeptBytes,
                 maxLanes,
                 keepFirstRegion,
-                CompactConfig.DEFAULT,
-                ArenaPlans.NONE);
+                CompactConfig.DEFAULT);
     }
 
     private static void requireNotNegative(String name, long value) {
@@ -137,8 +133,7 @@ public record ArenaConfig(
                 options.get(ArenaOptions.MAX_KEPT_BYTES),
                 options.get(ArenaOptions.MAX_LANES),
                 options.get(ArenaOptions.KEEP_FIRST_REGION),
-                CompactConfig.from(options),
-                ArenaPlans.from(options));
+                CompactConfig.from(options));
     }
 
     /**
@@ -148,7 +143,7 @@ public record ArenaConfig(
      * @return the configuration
      */
     public ArenaConfig withPlacementPolicy(PlacementPolicy policy) {
-        return with(policy, keepFirstRegion, plans);
+        return with(policy, keepFirstRegion);
     }
 
     /**
@@ -158,20 +153,10 @@ public record ArenaConfig(
      * @return the configuration
      */
     public ArenaConfig withKeepFirstRegion(boolean keep) {
-        return with(placementPolicy, keep, plans);
+        return with(placementPolicy, keep);
     }
 
-    /**
-     * Returns this configuration with other plans.
-     *
-     * @param others the plans
-     * @return the configuration
-     */
-    public ArenaConfig withPlans(ArenaPlans others) {
-        return with(placementPolicy, keepFirstRegion, others);
-    }
-
-    private ArenaConfig with(PlacementPolicy policy, boolean keep, ArenaPlans others) {
+    private ArenaConfig with(PlacementPolicy policy, boolean keep) {
         return new ArenaConfig(
                 extendStrategy,
                 initialChunkBytes,
@@ -183,8 +168,7 @@ public record ArenaConfig(
                 maxKeptBytes,
                 maxLanes,
                 keep,
-                compact,
-                others);
+                compact);
     }
 
     /** Returns what {@link #maxMem} allows. */

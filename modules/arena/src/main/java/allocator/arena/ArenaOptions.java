@@ -177,21 +177,20 @@ public final class ArenaOptions {
     }
 
     /**
-     * Returns the keys that have an effect in an arena with given settings and configuration: without {@link #PLAN} if
-     * plans are requested that the configuration does not have.
+     * Returns the keys that have an effect in an arena with given settings: without {@link #PLAN} if plans are
+     * requested that are not followed.
      *
      * @param keys the keys that a provider has; those that are not of this class are kept
      * @param requested the requested options
-     * @param config the arena's configuration
+     * @param hasPlans whether plans are followed
      * @return the keys of {@code keys} that apply, in the same order
      * @throws allocator.spi.InvalidOptionException if the value of a key that decides is invalid
      */
     public static List<OptionKey<?>> applicable(
-            Collection<? extends OptionKey<?>> keys, AllocatorOptions requested, ArenaConfig config) {
-        final boolean hasPlans =
-                !config.plans().isEmpty() || requested.get(PLAN).isEmpty();
+            Collection<? extends OptionKey<?>> keys, AllocatorOptions requested, boolean hasPlans) {
+        final boolean isPlanServed = hasPlans || requested.get(PLAN).isEmpty();
         return applicable(keys, requested).stream()
-                .filter(key -> hasPlans || !key.equals(PLAN))
+                .filter(key -> isPlanServed || !key.equals(PLAN))
                 .<OptionKey<?>>map(key -> key)
                 .toList();
     }

@@ -46,17 +46,16 @@ final class ArenaTotals {
     }
 
     private AllocatorStats sumOf(List<AllocatorStats> each) {
-        if (each.size() == 1) {
-            return each.getFirst();
-        }
+        final long inUse = sum(each, AllocatorStats::bytesInUse);
+        final long held = lanes.heldLimit.withUnreturned(sum(each, AllocatorStats::bytesHeld));
         return new AllocatorStats.Builder()
                 .limit(each.getFirst().limit())
                 .inUse(
-                        sum(each, AllocatorStats::bytesInUse),
+                        inUse,
                         sum(each, AllocatorStats::requestedBytesInUse),
                         sum(each, AllocatorStats::peakBytesInUse))
-                .held(sum(each, AllocatorStats::bytesHeld), lanes.heldLimit.peakHeld())
-                .free(sum(each, AllocatorStats::freeBytes), max(each, AllocatorStats::largestFreeChunk))
+                .held(held, Math.max(held, lanes.heldLimit.peakHeld()))
+                .free(held - inUse, max(each, AllocatorStats::largestFreeChunk))
                 .calls(
                         sum(each, AllocatorStats::numAllocs),
                         sum(each, AllocatorStats::numReserves),
@@ -71,8 +70,8 @@ final class ArenaTotals {
         return each.stream().mapToLong(counter).sum();
     }
 
-    /** Adds up the counters that every lane has, in the same order. */
-    private static List<AllocatorStats.Counter> sumOfCounters(List<AllocatorStats> each) {
+    /** Adds up the counters that every lane has, in the same order, and adds those of the upstream allocator. */
+    private List<AllocatorStats.Counter> sumOfCounters(List<AllocatorStats> each) {
         final List<AllocatorStats.Counter> sums =
                 new ArrayList<>(each.getFirst().counters());
         for (final AllocatorStats stats : each.subList(1, each.size())) {
@@ -82,6 +81,7 @@ final class ArenaTotals {
                 sums.set(i, new AllocatorStats.Counter(sum.name(), value, sum.unit(), sum.isMonotone()));
             }
         }
+        sums.addAll(lanes.upstream.counters());
         return sums;
     }
 

@@ -2,7 +2,7 @@ package allocator.arena;
 
 import allocator.arena.chunk.Granules;
 import allocator.arena.page.PageSource;
-import allocator.provider.support.RetryableReturns;
+import allocator.provider.support.UnreturnedMemory;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorSnapshot;
@@ -54,9 +54,10 @@ public final class BfcArena {
     /**
      * Creates an arena that holds no memory.
      *
-     * <p>Several arenas may share an upstream allocator. If a free of it throws a {@link DeviceException}, the block is
-     * dead and never freed again (A-07): if the upstream allocator has {@link RetryableReturns}, its memory stays held,
-     * and the next {@link #shrink} and {@link #close} try to return it by them; otherwise it counts as returned.
+     * <p>A free takes effect (A-07). What the upstream allocator's device does not take back belongs to the upstream
+     * allocator, whose close returns it. If the upstream allocator reports it as {@link UnreturnedMemory}, it counts as
+     * held and towards the limit, and is offered to the device again by {@link #shrink} and before a request fails.
+     * Several arenas may share an upstream allocator: each of them counts all of that memory.
      *
      * @param upstream provides regions and reserves; this arena calls it from one thread at a time and does not close
      *     it
@@ -103,9 +104,6 @@ public final class BfcArena {
         totals = new ArenaTotals(lanes);
         relief = new PressureRelief(lanes, totals, info);
         BfcRehearsal.ensure(config.placementPolicy());
-        if (!config.plans().isEmpty()) {
-            BfcRehearsal.ensurePlans();
-        }
     }
 
     /**
@@ -189,7 +187,6 @@ public final class BfcArena {
      *
      * @param address the address that the allocation returned; {@code 0} does nothing
      * @throws InvalidFreeException if it is not the start of a live allocation; nothing changes then
-     * @throws DeviceException if the upstream allocator fails to take a reserve back; the reserve is freed all the same
      * @throws AllocatorClosedException if the arena is closed
      */
     public void free(long address) {
@@ -234,8 +231,8 @@ public final class BfcArena {
      * closed without {@linkplain SyncStream#hasEnded having ended} stays.
      *
      * @return what was returned and what stays
-     * @throws DeviceException if waiting for a stream fails, in which case its lane returns nothing; or if the upstream
-     *     allocator fails to take a region back, after all others were returned
+     * @throws DeviceException if waiting for a stream fails, in which case its lane returns nothing; or if pages cannot
+     *     be released, after all others were
      * @throws AllocatorClosedException if the arena is closed
      */
     public ShrinkReport shrink() {
@@ -247,7 +244,7 @@ public final class BfcArena {
      * addresses become invalid. A second call tries again to return what is still held, and otherwise does nothing.
      *
      * @return what was still live
-     * @throws DeviceException if waiting for a stream or returning memory fails; everything else was returned then, and
+     * @throws DeviceException if waiting for a stream or releasing pages fails; everything else was returned then, and
      *     the arena is closed all the same
      */
     public CloseReport close() {

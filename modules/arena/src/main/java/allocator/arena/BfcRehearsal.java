@@ -3,14 +3,11 @@ package allocator.arena;
 import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Region;
 import allocator.arena.compact.PagesWithoutMemory;
-import allocator.arena.plan.PlannedCalls;
 import allocator.arena.upstream.Rehearsal;
-import allocator.provider.support.InvalidFrees;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
-import java.util.List;
 import java.util.Objects;
 
 /**
@@ -31,11 +28,6 @@ final class BfcRehearsal {
     private static final Rehearsal OF_COMPACT = new Rehearsal(upstream -> rehearse(
             BfcArena.onPages(upstream, new PagesWithoutMemory(upstream.info()), configOf(PlacementPolicy.COMPACT))));
 
-    private static final Rehearsal OF_PLANS = new Rehearsal(upstream -> rehearsePlans(new BfcArena(
-            upstream,
-            ArenaConfig.DEFAULT.withPlans(ArenaPlans.ofCalls(
-                    List.of(new PlannedCalls("rehearsal", new long[] {Granules.BYTES}, new long[] {0})))))));
-
     private BfcRehearsal() {}
 
     /** Rehearses what an arena with a policy does, unless that has been done. */
@@ -46,24 +38,6 @@ final class BfcRehearsal {
             case COMPACT -> OF_COMPACT;
         };
         rehearsal.ensure();
-    }
-
-    /** Rehearses what an arena that follows plans does, unless that has been done. */
-    static void ensurePlans() {
-        OF_PLANS.ensure();
-    }
-
-    private static void rehearsePlans(BfcArena arena) {
-        final LanePlan plan = Objects.requireNonNull(arena.lanes.main.plan);
-        arena.free(arena.alloc(1));
-        final long block = arena.alloc(1);
-        Rehearsal.create(() -> plan.invalidFree(block + 1));
-        arena.lanes.main.locked(arena.lanes.main.supply::repair);
-        arena.free(block);
-        Rehearsal.create(() -> plan.invalidFree(block));
-        arena.stats();
-        arena.shrink();
-        arena.close();
     }
 
     private static ArenaConfig configOf(PlacementPolicy policy) {
@@ -92,7 +66,6 @@ final class BfcRehearsal {
         Rehearsal.create(() -> InvalidSizeException.negative(-1));
         Rehearsal.create(() -> InvalidSizeException.overflow(Long.MAX_VALUE, Granules.BYTES));
         Rehearsal.create(() -> diagnose(lane, live + 1));
-        Rehearsal.create(() -> lane.locked(() -> InvalidFrees.diagnose(lane.reserves.sizes(), 1, lane.info)));
         final OutOfMemoryException failure = new OutOfMemoryException("rehearsal", Shortage.ofDevice(lane.info, 1, 0));
         Rehearsal.create(() -> arena.relief.ofAllLanes(failure, 1));
     }

@@ -9,10 +9,8 @@ import allocator.arena.chunk.Repair;
 import allocator.arena.compact.PageTable;
 import allocator.arena.page.PageSource;
 import allocator.arena.upstream.Counters;
-import allocator.arena.upstream.UpstreamReturns;
 import allocator.provider.support.BriefLock;
 import allocator.provider.support.StackReserve;
-import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
@@ -25,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * A lane: chunks, the memory that they lie in, and one lock. A {@link BfcArena} has one or more.
  *
  * <p>A {@link Placement} decides which free chunk serves a request. This class is the path of every allocation and
- * free; a {@link LaneSupply} takes memory for chunks from the device and returns it, {@link LaneReserves} allocates
+ * free; a {@link LaneSupply} takes memory for chunks from the device and returns it, {@link UpstreamBlocks} allocates
  * outside them, {@link LaneReport} describes. The methods of {@link BfcArena} document what those of a lane promise.
  *
  * <p><b>Locks.</b> {@link #lock} guards all state and is never held while the upstream allocator or a stream is called.
@@ -44,7 +42,6 @@ final class Lane {
     /** How many requesters {@link LaneTable} has in this lane. Guarded by {@link LaneChoice}. */
     int requesters;
 
-    final Allocator upstream;
     final MemoryInfo info;
     final ArenaConfig config;
 
@@ -54,12 +51,8 @@ final class Lane {
     final Placement placement;
     final Regions regions;
     final Counters counters;
-    final UpstreamReturns returns;
-    final LaneReserves reserves;
+    final UpstreamBlocks blocks;
     final LaneSupply supply;
-
-    /** What follows the plans; {@code null} without plans, and in all lanes but the main one. */
-    final @Nullable LanePlan plan;
 
     private final LaneReport report;
     private final LaneCheck check = new LaneCheck(this);
@@ -71,19 +64,16 @@ final class Lane {
         this.lanes = lanes;
         this.number = number;
         this.config = config;
-        upstream = lanes.upstream;
-        info = upstream.info();
+        info = lanes.upstream.info();
         final PageSource pages = lanes.pages;
         final PageTable table = pages == null ? null : new PageTable(pages.pageBytes());
         placement = table == null ? config.placementPolicy().newPlacement(config) : new BackedFit(table);
         regions = placement.regions();
         counters = new Counters(lanes.heldLimit);
-        returns = new UpstreamReturns(upstream, lock, counters, base -> lanes.leaving(this, base));
-        reserves = new LaneReserves(this, lanes);
+        blocks = new UpstreamBlocks(this, lanes);
         supply = pages == null || table == null
                 ? new RegionSupply(this, lanes)
                 : new PageSupply(this, lanes, pages, table, (BackedFit) placement);
-        plan = number == 0 && !config.plans().isEmpty() ? new LanePlan(this, lanes, config.plans()) : null;
         report = new LaneReport(this);
     }
 
@@ -96,43 +86,20 @@ final class Lane {
         }
     }
 
-    /** Allocates for a stream or for none: the planned block, a free chunk, or a chunk of new memory. */
+    /** Allocates for a stream or for none: a free chunk, or a chunk of new memory. */
     long allocate(long byteSize, @Nullable SyncStream stream, long requester) {
-        return allocate(byteSize, stream, requester, plan);
-    }
-
-    /** Allocates as {@link #allocate} does, but no planned block. */
-    long allocateUnplanned(long byteSize, @Nullable SyncStream stream, long requester) {
-        return allocate(byteSize, stream, requester, null);
-    }
-
-    private long allocate(long byteSize, @Nullable SyncStream stream, long requester, @Nullable LanePlan planned) {
         if (byteSize <= 0 || byteSize > OptionKey.MAX_SIZE) {
             return allocateNothing(byteSize);
         }
         long address = NO_ADDRESS;
         int taken = Placement.WHOLE;
-        boolean isBegun = false;
-        boolean isUnplanned = false;
-        boolean wantsMemory = false;
         final boolean isContended;
         final boolean waited = lock.lock();
         try {
             begin();
             isContended = waited && requester != latestRequester;
             latestRequester = requester;
-            if (planned == null) {
-                address = tryTake(byteSize, stream);
-            } else {
-                planned.memory.begin();
-                isBegun = true;
-                address = planned.take(byteSize, stream);
-                if (address == NO_ADDRESS) {
-                    isUnplanned = true;
-                    address = planned.takeUnplanned(byteSize, stream);
-                    wantsMemory = planned.wantsMemory();
-                }
-            }
+            address = tryTake(byteSize, stream);
             taken = placement.step;
             placement.step = Placement.WHOLE;
             lock.unlock();
@@ -142,29 +109,12 @@ final class Lane {
                 counters.allocs--;
                 placement.step = taken;
             }
-            if (isBegun && planned != null) {
-                planned.isTakenInVain = true;
-                placement.step = placement.step == Placement.WHOLE ? Placement.BEGUN : placement.step;
-            }
             lock.owner = null;
             lock.held = 0;
             throw e;
         }
         if (isContended) {
             contended(requester);
-        }
-        if (isUnplanned && planned != null) {
-            if (planned.hasNews) {
-                try {
-                    planned.logNews();
-                } catch (VirtualMachineError e) {
-                    // An allocation that was made counts for more.
-                }
-            }
-            if (wantsMemory) {
-                planned.obtain();
-                return allocate(byteSize, stream, requester, planned);
-            }
         }
         return address == NO_ADDRESS ? supply.allocate(byteSize, stream) : address;
     }
@@ -201,7 +151,7 @@ final class Lane {
     /** Allocates outside the regions. */
     long reserve(long byteSize) {
         requireValid(byteSize);
-        return reserves.reserve(byteSize);
+        return blocks.reserve(byteSize);
     }
 
     /** Frees an allocation or a reserve of this lane. */
@@ -210,15 +160,10 @@ final class Lane {
         lock.lock();
         try {
             begin();
-            if (plan != null && plan.memory.contains(address)) {
-                plan.free(address);
+            final Region region = regions.find(address);
+            if (region != null) {
+                freeChunk(region, address);
                 isFreed = true;
-            } else {
-                final Region region = regions.find(address);
-                if (region != null) {
-                    freeChunk(region, address);
-                    isFreed = true;
-                }
             }
             lock.unlock();
         } catch (Throwable e) {
@@ -234,7 +179,7 @@ final class Lane {
             }
         }
         if (!isFreed && address != NO_ADDRESS) {
-            reserves.free(address);
+            blocks.free(address);
         }
     }
 
@@ -276,18 +221,9 @@ final class Lane {
 
     private void repair() {
         final Repair.Live live = supply.repair();
-        final long reserved = reserves.sizes().totalBytes();
-        if (plan != null) {
-            plan.repair();
-        }
-        final Repair.Live planned = planned();
-        counters.recount(live.inUse() + reserved + planned.inUse(), live.requested() + reserved + planned.requested());
+        final long reserved = blocks.reservedBytes();
+        counters.recount(live.inUse() + reserved, live.requested() + reserved);
         placement.step = Placement.WHOLE;
-    }
-
-    /** Returns what is live in the memory of plans. Under the lock. */
-    Repair.Live planned() {
-        return plan == null ? new Repair.Live(0, 0) : new Repair.Live(plan.memory.inUse(), plan.memory.requested());
     }
 
     /**
@@ -313,9 +249,6 @@ final class Lane {
         try {
             begin();
             placement.releaseStream(stream);
-            if (plan != null) {
-                plan.memory.releaseStream(stream);
-            }
             assert passesSampledCheck();
             placement.step = Placement.WHOLE;
         } finally {
@@ -329,21 +262,8 @@ final class Lane {
         try {
             begin();
             placement.endRun(stream);
-            if (plan != null) {
-                plan.memory.endRun(stream);
-            }
             assert passesSampledCheck();
             placement.step = Placement.WHOLE;
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    /** Forgets unreturned memory that the upstream allocator has handed out again: it was returned after all. */
-    void forgetReturned(long address, long byteSize) {
-        lock.lock();
-        try {
-            returns.forgetOverlapping(address, byteSize);
         } finally {
             lock.unlock();
         }
@@ -355,14 +275,17 @@ final class Lane {
             locked(() -> {
                 placement.compact();
                 supply.compact();
-                reserves.sizes().ensureRoom();
-                returns.ensureRoom(0);
                 assert passesSampledCheck();
                 return null;
             });
         } catch (OutOfMemoryError e) {
             // The next shrink tries again.
         }
+    }
+
+    /** Returns the bytes that this lane holds, and what the upstream allocator's device did not take back. */
+    long heldBytes() {
+        return lanes.heldLimit.withUnreturned(counters.held());
     }
 
     /** Returns what describes this lane. */

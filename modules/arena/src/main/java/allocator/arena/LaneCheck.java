@@ -24,40 +24,25 @@ final class LaneCheck {
             if (!lane.isClosed()) {
                 lane.begin();
                 requireConsistent();
-                requirePlanConsistent();
             }
         } finally {
             lane.lock.unlock();
         }
     }
 
-    private void requirePlanConsistent() {
-        if (lane.plan != null) {
-            final String fault = lane.plan.memory.findFault();
-            ConsistencyCheck.expect(fault.isEmpty(), fault, lane.plan.memory.live());
-        }
-    }
-
     private void requireConsistent() {
         final ConsistencyCheck check = ConsistencyCheck.of(lane.placement);
-        final long reserved = lane.reserves.sizes().totalBytes();
+        final long reserved = lane.blocks.reservedBytes();
         final long inUse = lane.counters.inUse();
         final Repair.Live unfinished = lane.supply.unfinished();
-        final Repair.Live planned = lane.planned();
-        ConsistencyCheck.expect(
-                inUse == check.inUseBytes() - unfinished.inUse() + reserved + planned.inUse(), "bytes in use", inUse);
+        ConsistencyCheck.expect(inUse == check.inUseBytes() - unfinished.inUse() + reserved, "bytes in use", inUse);
         final long requested = lane.counters.requested();
         ConsistencyCheck.expect(
-                requested == check.requestedBytes() - unfinished.requested() + reserved + planned.requested(),
-                "requested bytes",
-                requested);
+                requested == check.requestedBytes() - unfinished.requested() + reserved, "requested bytes", requested);
         final long held = lane.counters.held();
         final long supplied = lane.supply.heldBytes(check);
-        final long ofPlans = lane.plan == null ? 0 : lane.plan.memory.heldBytes();
         ConsistencyCheck.expect(
-                held == supplied + reserved + ofPlans + lane.returns.heldBytes(),
-                "bytes held, for chunks " + supplied,
-                held);
+                held == supplied + reserved + lane.blocks.leavingBytes(), "bytes held, for chunks " + supplied, held);
     }
 
     /**

@@ -3,11 +3,8 @@ package allocator.arena;
 import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
-import allocator.arena.upstream.UpstreamAddress;
-import allocator.arena.upstream.UpstreamCalls;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.event.DevicePart;
-import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger;
@@ -18,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * Adds regions to a lane for requests that no free chunk serves. {@link Growth} decides how large they are.
  *
  * <p>All room that a region needs is made before its memory is taken from the device. What can still fail afterwards is
- * undone: the memory goes back through {@link allocator.arena.upstream.UpstreamReturns}, which never loses it.
+ * undone: the memory goes back.
  */
 final class LaneGrowth {
     private static final Logger LOG = System.getLogger(BfcArena.class.getName());
@@ -89,7 +86,6 @@ final class LaneGrowth {
         final Plan plan = new Plan(Math.min(growth.plan(rounded), available), growthBefore);
         try {
             lane.placement.prepareRegion(Granules.floor(plan.byteSize()));
-            lane.returns.ensureRoom(1);
         } catch (Throwable e) {
             growth.restore(growthBefore);
             throw e;
@@ -129,15 +125,10 @@ final class LaneGrowth {
     private long takeFromRegionOf(long regionBytes, long byteSize, @Nullable SyncStream stream) {
         final Region region = lane.placement.newRegion(Granules.floor(regionBytes));
         final LaneRegions.Room room = lanes.roomFor(lane);
-        final long base = UpstreamCalls.take(lane.upstream, DevicePart.REGION, regionBytes);
+        final long base = lanes.upstream.take(DevicePart.REGION, regionBytes);
         boolean isAttached = false;
         final long address;
         try {
-            lanes.obtained(base, regionBytes);
-            final DeviceException unusable = UpstreamAddress.failure(lane.info, base, regionBytes);
-            if (unusable != null) {
-                throw unusable;
-            }
             region.setBase(base);
             lanes.entered(room, base, regionBytes);
             lane.lock.lock();
@@ -154,7 +145,7 @@ final class LaneGrowth {
             }
         } finally {
             if (!isAttached) {
-                lane.returns.returnUnused(base, regionBytes);
+                lanes.upstream.giveBack(base, regionBytes, DevicePart.UNUSED);
             }
         }
         logExtended(region, byteSize);

@@ -2,7 +2,6 @@ package allocator.arena;
 
 import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
-import allocator.provider.support.LiveSizes;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorSnapshot.Chunk;
 import allocator.spi.AllocatorSnapshot.State;
@@ -34,9 +33,6 @@ final class LaneInspection implements Placement.ChunkVisitor {
     /** The index of the first chunk behind each region. */
     private final List<Integer> ends = new ArrayList<>();
 
-    /** The memory of plans, {@code null} if there is none. */
-    private @Nullable PlanReport plan;
-
     private long[] words = new long[0];
     private @Nullable State[] states = new State[0];
     private int count;
@@ -67,17 +63,10 @@ final class LaneInspection implements Placement.ChunkVisitor {
                 regions.add(region);
                 ends.add(count);
             }
-            if (lane.plan != null && lane.plan.memory.heldBytes() > 0) {
-                plan = PlanReport.of(lane.plan.memory);
-            }
-            add(lane.reserves.sizes(), State.LIVE);
-            add(lane.returns.unreturned(), State.UNRETURNED);
+            lane.blocks.list(false).forEach(span -> add(span.address(), span.byteSize(), span.byteSize(), State.LIVE, 0));
+            lane.blocks.list(true).forEach(span -> add(span.address(), span.byteSize(), 0, State.UNRETURNED, 0));
             return true;
         });
-    }
-
-    private void add(LiveSizes sizes, State state) {
-        sizes.forEach((address, byteSize) -> add(address, byteSize, state == State.LIVE ? byteSize : 0, state, 0));
     }
 
     @Override
@@ -128,9 +117,6 @@ final class LaneInspection implements Placement.ChunkVisitor {
             final List<Chunk> chunks = chunks(from, ends.get(i));
             all.add(new AllocatorSnapshot.Region(lane.number, region.base(), region.byteSize(), chunks));
             from = ends.get(i);
-        }
-        if (plan != null) {
-            all.add(plan.toInspectedRegion(lane.number));
         }
         blocks.addAll(chunks(from, count));
     }

@@ -5,7 +5,6 @@ import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
 import allocator.arena.upstream.Counters;
 import allocator.provider.support.Limit;
-import allocator.provider.support.LiveSizes;
 import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DoubleFreeException;
@@ -35,18 +34,9 @@ final class LaneReport {
     AllocatorStats stats() {
         placement.mergeCached();
         final AllocatorStats stats =
-                counters.toStats(limit(), lane.supply.largestFree(), lane.failedRequests(), ownCounters());
+                counters.toStats(limit(), lane.supply.largestFree(), lane.failedRequests(), lane.supply.ownCounters());
         placement.step = Placement.WHOLE;
         return stats;
-    }
-
-    private List<AllocatorStats.Counter> ownCounters() {
-        if (lane.config.plans().isEmpty()) {
-            return lane.supply.ownCounters();
-        }
-        final List<AllocatorStats.Counter> all = new ArrayList<>(lane.supply.ownCounters());
-        all.addAll(PlanReport.counters(lane.plan));
-        return all;
     }
 
     private long limit() {
@@ -62,16 +52,13 @@ final class LaneReport {
                 stats(),
                 lane.supply.nextRegionBytes(),
                 regions(),
-                spans(lane.reserves.sizes()),
-                spans(lane.returns.unreturned()));
+                lane.blocks.list(false),
+                lane.blocks.list(true));
     }
 
     private List<ArenaSnapshot.Region> regions() {
         final List<ArenaSnapshot.Region> regions = new ArrayList<>();
         lane.regions.toList().forEach(region -> regions.add(snapshot(region)));
-        if (lane.plan != null && lane.plan.memory.heldBytes() > 0) {
-            regions.add(PlanReport.of(lane.plan.memory).toRegion(lane.number));
-        }
         return regions;
     }
 
@@ -82,12 +69,6 @@ final class LaneReport {
                 region.base(),
                 region.byteSize(),
                 placement.list(region, ArenaSnapshot.Chunk::new));
-    }
-
-    private static List<ArenaSnapshot.Span> spans(LiveSizes sizes) {
-        final List<ArenaSnapshot.Span> spans = new ArrayList<>();
-        sizes.forEach((address, byteSize) -> spans.add(new ArenaSnapshot.Span(address, byteSize)));
-        return spans;
     }
 
     /** Returns the bytes that the caller of a live allocation requested. */
@@ -102,15 +83,12 @@ final class LaneReport {
 
     private long sizeOf(long address, boolean isRequested) {
         return lane.locked(() -> {
-            if (lane.plan != null && lane.plan.memory.contains(address)) {
-                return PlanReport.sizeOf(lane.plan.memory, address, isRequested, lane.info);
-            }
             final Region region = lane.regions.find(address);
             final int chunk = region == null ? Region.NO_CHUNK : placement.liveChunk(region, address);
             if (region != null && chunk != Region.NO_CHUNK) {
                 return isRequested ? placement.requested(chunk) : Granules.toBytes(placement.granules(region, chunk));
             }
-            final long reserved = lane.reserves.sizes().sizeOf(address);
+            final long reserved = lane.blocks.sizeOfReserve(address);
             if (reserved < 0) {
                 throw new IllegalArgumentException(
                         "0x" + Long.toHexString(address) + " is not a live allocation of " + lane.info);
@@ -124,10 +102,7 @@ final class LaneReport {
         lane.lock.lock();
         try {
             return placement.bookkeepingBytes()
-                    + lane.supply.bookkeepingBytes()
-                    + lane.reserves.sizes().heapBytes()
-                    + lane.returns.heapBytes()
-                    + (lane.plan == null ? 0 : lane.plan.memory.heapBytes());
+                    + lane.supply.bookkeepingBytes();
         } finally {
             lane.lock.unlock();
         }
@@ -209,7 +184,7 @@ final class LaneReport {
                 rounded,
                 limit(),
                 counters.inUse(),
-                counters.held(),
+                lane.heldBytes(),
                 largest,
                 cause == null ? OutOfMemoryException.UNKNOWN : cause.shortage().deviceFree());
         final String request = what + " of " + byteSize + " bytes (" + rounded + " rounded) for "

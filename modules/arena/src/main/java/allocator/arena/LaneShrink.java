@@ -2,8 +2,6 @@ package allocator.arena;
 
 import allocator.arena.chunk.Region;
 import allocator.arena.upstream.StreamWork;
-import allocator.arena.upstream.UpstreamReturns;
-import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.event.DevicePart;
 import allocator.spi.ShrinkReport;
@@ -23,8 +21,8 @@ import java.util.stream.Stream;
  * of the regions in which nothing was freed in between. It waits under a lock that only shrinks take: work of such a
  * stream may wait for a thread that allocates.
  *
- * <p>Memory that cannot be returned stays counted as held, is not used again and is listed by snapshots; the next
- * shrink and the close try again. See {@link UpstreamReturns}.
+ * <p>What the device does not take back is in the books of the upstream allocator; {@link Lanes#shrink} has it offered
+ * again.
  */
 final class LaneShrink {
     private static final Logger LOG = System.getLogger(BfcArena.class.getName());
@@ -66,16 +64,12 @@ final class LaneShrink {
     private ShrinkReport giveBack(Map<Region, Long> idle, Map<Long, SyncStream> owners) {
         lanes.deviceLock.lock();
         try {
-            long released = lane.returns.tryAgain();
             final List<Region> detached = lane.locked(() -> detachUnchanged(idle, owners));
-            final Failures failures = new Failures();
+            long released = 0;
             for (final Region region : detached) {
-                final Throwable failure = lane.returns.giveBack(region.base(), DevicePart.REGION);
-                failures.add(failure);
-                released += failure == null ? region.byteSize() : 0;
+                released += lane.blocks.giveBack(region.base(), DevicePart.REGION) == null ? region.byteSize() : 0;
             }
             lane.compact();
-            failures.throwIfAny();
             return report(released, detached.size());
         } finally {
             lanes.deviceLock.unlock();
@@ -95,7 +89,6 @@ final class LaneShrink {
 
     private boolean keeps(Region region) {
         return region.isFirst()
-                && (lane.plan == null || !lane.plan.hasObtained())
                 && lane.config.keepFirstRegion()
                 && lane.config.extendStrategy() == ExtendStrategy.POWER_OF_TWO;
     }
@@ -112,12 +105,12 @@ final class LaneShrink {
                 detached.add(region);
             }
         }
-        lane.returns.ensureRoom(detached.size());
+        lane.blocks.expect(detached.size());
         for (int i = 0; i < detached.size(); i++) {
             final Region region = detached.get(i);
             lane.placement.detach(region);
             lane.counters.detached();
-            lane.returns.leaves(region.base(), region.byteSize());
+            lane.blocks.leaves(region.base(), region.byteSize());
         }
         growth.restart();
         assert lane.passesSampledCheck();

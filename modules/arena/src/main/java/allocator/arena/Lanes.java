@@ -2,10 +2,12 @@ package allocator.arena;
 
 import allocator.arena.page.PageSource;
 import allocator.arena.upstream.HeldLimit;
+import allocator.arena.upstream.Upstream;
 import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.ShrinkReport;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
@@ -24,7 +26,7 @@ final class Lanes {
     /** Held while a shrink or a close waits for streams and returns memory. Taken before the device lock. */
     final ReentrantLock shrinkLock = new ReentrantLock();
 
-    final Allocator upstream;
+    final Upstream upstream;
 
     /** Provides the memory of chunks; {@code null} where regions of the upstream allocator do. */
     final @Nullable PageSource pages;
@@ -41,10 +43,10 @@ final class Lanes {
     private volatile LaneRegions regions = LaneRegions.NONE;
 
     Lanes(Allocator upstream, @Nullable PageSource pages, ArenaConfig config) {
-        this.upstream = upstream;
+        this.upstream = new Upstream(upstream);
         this.pages = pages;
         this.config = config;
-        heldLimit = new HeldLimit(config.limit().available(0));
+        heldLimit = new HeldLimit(config.limit().available(0), this.upstream::unreturnedBytes);
         main = new Lane(this, 0, config);
         all.add(main);
         choice = new LaneChoice(this, config.maxLanes(), System::nanoTime);
@@ -129,40 +131,59 @@ final class Lanes {
         }
     }
 
-    /** Lets every lane forget unreturned memory that the upstream allocator has handed out again. */
-    void obtained(long address, long byteSize) {
-        for (int i = 0; i < all.size(); i++) { // an iterator takes Java heap, which may have ended
-            all.get(i).forgetReturned(address, byteSize);
-        }
-    }
-
     /**
-     * Returns the memory of the plans, if nothing in it is live.
+     * Has memory that the upstream allocator's device did not take back offered to it again; not within a call to the
+     * device.
      *
-     * @param isShort whether it is needed elsewhere
-     * @return the bytes returned; 0 without plans
+     * @return the bytes that it has taken back
      */
-    long giveBackPlan(boolean isShort) {
-        return main.plan == null ? 0 : main.plan.giveBack(isShort);
+    long returnAgain() {
+        if (upstream.unreturnedBytes() == 0 || isInDevice()) {
+            return 0;
+        }
+        deviceLock.lock();
+        try {
+            return upstream.returnAgain();
+        } finally {
+            deviceLock.unlock();
+        }
     }
 
     /** Shrinks all lanes and returns the sum of their reports; throws at the end if a lane fails. */
     ShrinkReport shrink() {
+        final long returned = returnAgain();
+        final long before = upstream.unreturnedBytes();
         final ShrinkReport[] sum = {new ShrinkReport(0, 0, 0, 0, 0)};
         final Failures failures = new Failures();
-        if (main.plan != null) {
-            failures.run(() -> {
-                final long released = giveBackPlan(false);
-                sum[0] = new ShrinkReport(released, released > 0 ? 1 : 0, 0, 0, 0);
-            });
-        }
         for (final Lane lane : all) {
             failures.run(() -> {
                 sum[0] = sum[0].plus(lane.supply.shrink());
             });
         }
         failures.throwIfAny();
-        return sum[0];
+        return withUnreturned(sum[0], returned, before);
+    }
+
+    /** Adds to a report what the upstream allocator's device has taken back of earlier memory, and what it did not. */
+    private ShrinkReport withUnreturned(ShrinkReport report, long returned, long before) {
+        final long held = heldLimit.withUnreturned(report.bytesHeld());
+        final long unreturned = held - report.bytesHeld();
+        if (returned == 0 && unreturned == 0) {
+            return report;
+        }
+        final long refused = Math.max(0, upstream.unreturnedBytes() - before);
+        final List<ShrinkReport.Held> parts = new ArrayList<>(report.held());
+        if (unreturned > 0) {
+            parts.add(new ShrinkReport.Held(
+                    unreturned, 0, "memory that the device failed to take back; the next shrink tries again"));
+        }
+        return new ShrinkReport(
+                Math.max(0, report.bytesReleased() - refused) + returned,
+                report.regionsReleased(),
+                held,
+                report.regionsInUse(),
+                report.regionsKept(),
+                parts);
     }
 
     /** Returns a number that rises as that of a {@link LaneSupply#changes lane's} memory does. */

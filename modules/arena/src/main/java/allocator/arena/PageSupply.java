@@ -99,13 +99,12 @@ final class PageSupply implements LaneSupply {
     private ShrinkReport releaseIdle() {
         lanes.deviceLock.lock();
         try {
-            final long returnedAgain = lane.returns.tryAgain();
             final long before = lane.locked(pages::heldBytes);
             final Failures failures = new Failures();
             final int released = pages.releaseIdle(failures);
             lane.compact();
             failures.throwIfAny();
-            return report(returnedAgain + before - lane.locked(pages::heldBytes), released);
+            return report(before - lane.locked(pages::heldBytes), released);
         } finally {
             lanes.deviceLock.unlock();
         }

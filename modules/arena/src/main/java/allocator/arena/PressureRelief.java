@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Serves a request that a lane could not: first from the free memory of the other lanes, then once more after the
- * memory of plans was returned, and after all lanes have returned their free regions. A request that fails in the end
- * counts as one failure, and one that succeeds as none.
+ * device was offered what it did not take back before, and after all lanes have returned their free regions. A request
+ * that fails in the end counts as one failure, and one that succeeds as none.
  */
 final class PressureRelief {
     private final Lanes lanes;
@@ -29,16 +29,16 @@ final class PressureRelief {
         for (final Lane lane : lanes.all()) {
             if (lane != own) {
                 try {
-                    return lane.allocateUnplanned(byteSize, stream, requester);
+                    return lane.allocate(byteSize, stream, requester);
                 } catch (OutOfMemoryException e) {
                     failure.addSuppressed(e);
                 }
             }
         }
         OutOfMemoryException latest = failure;
-        if (returnsPlan(byteSize, failure)) {
+        if (lanes.returnAgain() > 0) {
             try {
-                return own.allocateUnplanned(byteSize, stream, requester);
+                return own.allocate(byteSize, stream, requester);
             } catch (OutOfMemoryException e) {
                 latest = later(e, failure);
             }
@@ -46,7 +46,7 @@ final class PressureRelief {
         shrink(byteSize, latest, lanes.count() > 1);
         try {
             return lanes.pages == null
-                    ? own.allocateUnplanned(byteSize, stream, requester)
+                    ? own.allocate(byteSize, stream, requester)
                     : own.supply.allocateOfAll(byteSize, stream);
         } catch (AllocatorException e) {
             throw failed(e, byteSize, latest);
@@ -59,7 +59,7 @@ final class PressureRelief {
      */
     long reserve(long byteSize, OutOfMemoryException failure) {
         OutOfMemoryException latest = failure;
-        if (returnsPlan(byteSize, failure)) {
+        if (lanes.returnAgain() > 0) {
             try {
                 return lanes.main.reserve(byteSize);
             } catch (OutOfMemoryException e) {
@@ -99,15 +99,6 @@ final class PressureRelief {
     private static OutOfMemoryException later(OutOfMemoryException latest, OutOfMemoryException earlier) {
         latest.addSuppressed(earlier);
         return latest;
-    }
-
-    /** Returns the memory of the plans if nothing in it is live, and whether it did. */
-    private boolean returnsPlan(long byteSize, OutOfMemoryException failure) {
-        try {
-            return lanes.giveBackPlan(true) > 0;
-        } catch (AllocatorException e) {
-            throw failed(e, byteSize, failure);
-        }
     }
 
     /** Shrinks all lanes if that can help, and returns the bytes released; otherwise the request has failed. */

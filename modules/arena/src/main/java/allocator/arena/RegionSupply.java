@@ -105,7 +105,7 @@ final class RegionSupply implements LaneSupply {
     public void leave() {
         for (int i = 0; i < lane.regions.count(); i++) {
             final Region region = lane.regions.at(i);
-            lane.returns.leaves(region.base(), region.byteSize());
+            lane.blocks.leaves(region.base(), region.byteSize());
         }
     }
 

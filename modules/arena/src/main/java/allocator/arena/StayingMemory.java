@@ -17,16 +17,8 @@ final class StayingMemory {
 
     /** Adds what a lane holds outside regions and pages. Under the lane's lock. */
     void addOutside(Lane lane) {
-        if (lane.plan != null) {
-            add(
-                    lane.plan.memory.heldBytes(),
-                    1,
-                    lane.plan.memory.live() > 0
-                            ? "the memory of plans, in which blocks are live"
-                            : "the memory of plans, which a stream may still use");
-        }
-        add(lane.reserves.sizes().totalBytes(), 0, "reserves, each until it is freed");
-        add(lane.returns.heldBytes(), 0, "memory that the device failed to take back; the next shrink tries again");
+        add(lane.blocks.reservedBytes(), 0, "reserves, each until it is freed");
+        add(lane.blocks.leavingBytes(), 0, "memory that the upstream allocator failed to free; the close tries again");
     }
 
     List<ShrinkReport.Held> parts() {

@@ -1,14 +1,10 @@
 package allocator.arena;
 
 import allocator.arena.page.PageSource;
-import allocator.provider.support.RetryableReturns;
 import allocator.spi.Allocator;
-import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Map;
-import java.util.Set;
 
 /**
  * Pages that are allocations of an upstream allocator, so that what this one fails to take or return, pages fail to. An
@@ -22,7 +18,6 @@ final class AllocatedPages implements PageSource {
 
     private final Allocator upstream;
     private final Map<Long, Long> mapped = new HashMap<>();
-    private final Set<Long> dead = new HashSet<>();
     private long next = FIRST_ADDRESS;
 
     private AllocatedPages(Allocator upstream) {
@@ -56,8 +51,7 @@ final class AllocatedPages implements PageSource {
                         0,
                         maxLanes,
                         true,
-                        new CompactConfig(0, 0, extentDivisor, 1, 0),
-                        ArenaPlans.NONE));
+                        new CompactConfig(0, 0, extentDivisor, 1, 0)));
     }
 
     @Override
@@ -90,26 +84,9 @@ final class AllocatedPages implements PageSource {
         return upstream.alloc(pages * PAGE_BYTES);
     }
 
-    /** {@inheritDoc} A block whose free failed is dead, and returned as such the next time. */
     @Override
     public void release(long page) {
-        if (dead.contains(page)) {
-            ((RetryableReturns) upstream).returnAgain(page);
-            dead.remove(page);
-            return;
-        }
-        dead.add(page);
-        boolean isDead = false;
-        try {
-            upstream.free(page);
-        } catch (DeviceException e) {
-            isDead = true;
-            throw e;
-        } finally {
-            if (!isDead) {
-                dead.remove(page);
-            }
-        }
+        upstream.free(page);
     }
 
     @Override

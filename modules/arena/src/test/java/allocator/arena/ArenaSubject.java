@@ -44,7 +44,6 @@ interface ArenaSubject {
         BEST_FIT,
         QUICK_FIT,
         COMPACT,
-        PLANNED,
         BUMP;
 
         /** Opens one over a device. */
@@ -53,7 +52,6 @@ interface ArenaSubject {
                 case BEST_FIT -> new Bfc(upstream, PlacementPolicy.BEST_FIT);
                 case QUICK_FIT -> new Bfc(upstream, PlacementPolicy.QUICK_FIT);
                 case COMPACT -> new Bfc(upstream, PlacementPolicy.COMPACT);
-                case PLANNED -> new Bfc(new BfcArena(upstream, CONFIG.withPlans(Plans.ofSmallSizes())));
                 case BUMP -> new Bump(upstream);
             };
         }

@@ -48,8 +48,7 @@ class InspectTest {
                         0,
                         0,
                         true,
-                        new CompactConfig(0, 0, Integer.MAX_VALUE, 1, 0),
-                        ArenaPlans.NONE));
+                        new CompactConfig(0, 0, Integer.MAX_VALUE, 1, 0)));
     }
 
     private static Stream<Chunk> chunks(AllocatorSnapshot memory) {

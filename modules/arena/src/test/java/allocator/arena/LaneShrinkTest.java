@@ -1,10 +1,8 @@
 package allocator.arena;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.spi.AllocatorOptions;
-import allocator.spi.DeviceException;
 import allocator.spi.ShrinkReport;
 import allocator.testkit.FakeDevice;
 import java.util.Map;
@@ -58,7 +56,7 @@ class LaneShrinkTest {
         final BfcArena arena = arena(Map.of("arena.keep_first_region", "0"));
         arena.free(arena.alloc(1000));
         device.failFrees(call -> true);
-        assertThatThrownBy(arena::shrink).isInstanceOf(DeviceException.class);
+        arena.shrink();
         assertThat(arena.shrink().held())
                 .containsExactly(new ShrinkReport.Held(
                         MIB, 0, "memory that the device failed to take back; the next shrink tries again"));
@@ -66,13 +64,13 @@ class LaneShrinkTest {
 
     /** In bytes only: it may have been a region or a reserve. */
     @Test
-    void memoryThatAnEarlierCallFailedToReturnIsReportedByTheOneThatReturnsIt() {
+    void memoryThatTheDeviceTakesBackLaterIsReportedByTheShrinkThatOffersIt() {
         final BfcArena arena = arena(Map.of("arena.keep_first_region", "0"));
         final long reserve = arena.reserve(512);
         arena.free(arena.alloc(1000));
         device.failFrees(call -> true);
-        assertThatThrownBy(() -> arena.free(reserve)).isInstanceOf(DeviceException.class);
-        assertThatThrownBy(arena::shrink).isInstanceOf(DeviceException.class);
+        arena.free(reserve);
+        assertThat(arena.shrink().bytesReleased()).isZero();
         assertThat(arena.shrink().bytesReleased()).isZero();
         device.failFrees(call -> false);
 

@@ -41,6 +41,7 @@ class FakeDeviceTest {
         assertThatThrownBy(() -> device.alloc(10)).isInstanceOf(DeviceException.class);
         device.free(block);
         assertThat(device.liveBlocks()).isEqualTo(1);
+        assertThat(device.unreturnedBytes()).isEqualTo(10);
         assertThatThrownBy(() -> device.free(block)).isInstanceOf(ForeignAddressException.class);
         assertThat(device.returnAgain()).isEqualTo(10);
         assertThat(device.returnAgain()).isZero();

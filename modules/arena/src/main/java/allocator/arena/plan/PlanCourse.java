@@ -1,12 +1,15 @@
 package allocator.arena.plan;
 
+import java.util.concurrent.atomic.AtomicLong;
+
 /**
  * Which planned block the next call gets: compares the sizes of calls with those of the plans.
  *
  * <p>A run begins at a plan's first call. A call that is not the plan's next one continues another plan that has begun
- * alike; or it begins another run, if the plan is complete, a stream's run has ended, or all that was allocated since
- * the run began is freed; otherwise the run leaves the plan. From then on a run begins after the end of a stream's run,
- * or with a call at which no more is in use than at any call for as many calls as the longest plan has.
+ * alike; or it begins another run, if the plan is complete, a stream's run has ended, or as many blocks as were
+ * allocated since the run began are freed; otherwise the run leaves the plan. From then on a run begins after the end
+ * of a stream's run, or with a call at which no more blocks are live than at any call for as many calls as the longest
+ * plan has.
  */
 final class PlanCourse {
     /** No block. */
@@ -25,13 +28,18 @@ final class PlanCourse {
     /** Whether the next call is the first of a run, as far as that is known. */
     private boolean isAtBeginning = true;
 
-    /** The bytes in use when the run began. */
+    /** The blocks that were live when the run began. */
     private long levelAtBeginning;
 
-    /** While no plan is followed: the least bytes in use at a call, and for how many calls that holds. */
+    /** While no plan is followed: the fewest blocks live at a call, and for how many calls that holds. */
     private long leastLevel = Long.MAX_VALUE;
 
     private int callsToGo;
+
+    /** The allocations that others have served, and the frees of such blocks, which need no lock. */
+    private long handedOn;
+
+    private final AtomicLong freedByOthers = new AtomicLong();
 
     private long runs;
     private long mismatches;
@@ -39,15 +47,12 @@ final class PlanCourse {
     /** Runs that could not begin, as too much of earlier ones is live. */
     private long crowdedRuns;
 
-    private final Mismatch mismatch = new Mismatch();
+    /** Describes the latest mismatch: its plan, its call, and the sizes, 0 for no such call. */
+    private int mismatchedPlan;
 
-    /** The latest call that was not the plan's next one. */
-    static final class Mismatch {
-        int plan;
-        int call;
-        long expectedBytes;
-        long actualBytes;
-    }
+    private int mismatchedCall;
+    private long expectedBytes;
+    private long actualBytes;
 
     PlanCourse(PlanTable table, PlannedBlocks blocks) {
         this.table = table;
@@ -58,27 +63,31 @@ final class PlanCourse {
      * Returns the block of a call, which stays the next one until {@link #advance}.
      *
      * @param rounded the size of the request, rounded
-     * @param level the bytes in use, planned or not
      * @return the block, {@link #NONE} if the call is not planned
      */
-    int next(long rounded, long level) {
-        return cursor < end && blocks.byteSize(cursor) == rounded && !(isAtBeginning && beginsAnew(rounded, level))
+    int next(long rounded) {
+        return cursor < end && table.byteSizes[cursor] == rounded && !(isAtBeginning && beginsAgain(rounded, level()))
                 ? cursor
-                : decide(rounded, level);
+                : decide(rounded, level());
+    }
+
+    /** Returns the number of live blocks, planned or not, apart from a number that stays the same. */
+    private long level() {
+        return blocks.live() + handedOn - freedByOthers.get();
     }
 
     private int decide(long rounded, long level) {
         if (!isFollowing) {
             return mayBegin(level) ? begin(rounded, level) : NONE;
         }
-        if (isAtBeginning && beginsAnew(rounded, level)) {
+        if (isAtBeginning && beginsAgain(rounded, level)) {
             return begin(rounded, level);
         }
         final boolean isOver = isAtBeginning || level <= levelAtBeginning;
         final int calls = cursor - table.first(plan);
         if (cursor < end || !isOver) {
             final int other = table.planWith(plan, calls, rounded);
-            if (other != PlanTable.NONE && blocks.begin(table.first(other) + calls)) {
+            if (other != PlanTable.NONE && blocks.begin()) {
                 follow(other, calls);
                 return cursor;
             }
@@ -93,7 +102,7 @@ final class PlanCourse {
     }
 
     /** Returns whether a call after the end of a stream's run begins a run, with nothing left of the one before. */
-    private boolean beginsAnew(long rounded, long level) {
+    private boolean beginsAgain(long rounded, long level) {
         return isFollowing
                 && cursor > table.first(plan)
                 && level <= levelAtBeginning
@@ -119,7 +128,7 @@ final class PlanCourse {
         final boolean isKnown = isAtBeginning;
         isAtBeginning = false;
         final int beginning = table.planWith(plan, 0, rounded);
-        if (beginning == PlanTable.NONE || !blocks.begin(table.first(beginning))) {
+        if (beginning == PlanTable.NONE || !blocks.begin()) {
             if (beginning != PlanTable.NONE) {
                 crowdedRuns++;
             } else if (isKnown) {
@@ -144,10 +153,10 @@ final class PlanCourse {
     private void mismatched(int of, int calls, long rounded) {
         final int block = table.first(of) + calls;
         mismatches++;
-        mismatch.plan = of;
-        mismatch.call = calls + 1;
-        mismatch.expectedBytes = block < table.end(of) ? table.byteSizes[block] : 0;
-        mismatch.actualBytes = rounded;
+        mismatchedPlan = of;
+        mismatchedCall = calls + 1;
+        expectedBytes = block < table.end(of) ? table.byteSizes[block] : 0;
+        actualBytes = rounded;
     }
 
     /** Follows no plan from here on, until a run begins. */
@@ -180,6 +189,16 @@ final class PlanCourse {
         isAtBeginning = true;
     }
 
+    /** Records that others serve the call. */
+    void handOn() {
+        handedOn++;
+    }
+
+    /** Records that a block was freed that others have served. Needs no lock. */
+    void freedByOthers() {
+        freedByOthers.getAndIncrement();
+    }
+
     long runs() {
         return runs;
     }
@@ -192,7 +211,12 @@ final class PlanCourse {
         return crowdedRuns;
     }
 
-    Mismatch mismatch() {
-        return mismatch;
+    /** Describes the latest mismatch; there was one. */
+    String describeMismatch() {
+        final String name = table.name(mismatchedPlan);
+        return "call " + mismatchedCall + " of a run has " + actualBytes + " bytes, "
+                + (expectedBytes == 0
+                        ? "and the plan " + name + " has no such call"
+                        : expectedBytes + " in the plan " + name);
     }
 }

@@ -1,6 +1,5 @@
 package allocator.arena.plan;
 
-import allocator.provider.support.HeapSize;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
@@ -10,16 +9,20 @@ import java.util.stream.IntStream;
 
 /**
  * Plans in the form in which memory follows them. The blocks of all plans are numbered, those of one plan in the order
- * of their calls. Immutable, so that the arenas of one configuration share it.
+ * of their calls. Immutable, so that several allocators may share it.
  *
  * <p>The <em>predecessors</em> of a block are the blocks of earlier calls that its bytes belonged to last. A block may
  * be placed when they are freed: whatever had the bytes before was free when they were placed.
  *
- * <p>A <em>band</em> is a range of offsets whose ends no block of any plan crosses.
+ * <p>A <em>band</em> is a range of offsets whose ends no block of any plan crosses. The offsets at which blocks begin
+ * are found by hashing: each has a <em>place</em>.
  */
-public final class PlanTable {
-    /** No plan. */
+final class PlanTable {
+    /** No plan, or no place. */
     static final int NONE = -1;
+
+    /** Spreads offsets: 2<sup>64</sup> over the golden ratio. */
+    private static final long SPREAD = 0x9E37_79B9_7F4A_7C15L;
 
     private final List<String> names;
 
@@ -29,17 +32,23 @@ public final class PlanTable {
     final long[] byteSizes;
     final long[] offsets;
 
-    final int[] bandOf;
-
     /** Where each block's predecessors begin in {@link #predecessors}, and the length of it. */
     final int[] predecessorsFrom;
 
     final int[] predecessors;
-    final int bands;
 
-    /** How many calls two plans begin with alike. */
-    private final int[][] alike;
+    /** The band of each block, and where each band begins. */
+    final int[] bandOf;
 
+    final long[] bandStarts;
+
+    /** The place of each block's offset. */
+    final int[] placeOf;
+
+    /** The offset of each place, {@link #NONE} where there is none. */
+    private final long[] places;
+
+    private final int placeShift;
     private final long height;
     private final int mostCalls;
 
@@ -48,7 +57,7 @@ public final class PlanTable {
      *
      * @param plans the plans, each with at least one call
      */
-    public PlanTable(List<PlannedCalls> plans) {
+    PlanTable(List<PlannedCalls> plans) {
         names = plans.stream().map(PlannedCalls::name).toList();
         firsts = new int[plans.size() + 1];
         for (int plan = 0; plan < plans.size(); plan++) {
@@ -68,40 +77,21 @@ public final class PlanTable {
                 .map(plan -> firsts[plan + 1] - firsts[plan])
                 .max()
                 .orElse(0);
-        bandOf = new int[offsets.length];
-        bands = findBands();
         predecessorsFrom = new int[offsets.length + 1];
         predecessors = findPredecessors();
-        alike = new int[plans.size()][plans.size()];
-        for (int plan = 0; plan < plans.size(); plan++) {
-            for (int other = 0; other < plans.size(); other++) {
-                alike[plan][other] = countAlike(plan, other);
-            }
-        }
-    }
-
-    private int findBands() {
-        final int[] byOffset = IntStream.range(0, offsets.length)
-                .boxed()
-                .sorted(Comparator.comparingLong(block -> offsets[block]))
-                .mapToInt(Integer::intValue)
-                .toArray();
-        int band = -1;
-        long end = 0;
-        for (final int block : byOffset) {
-            if (band < 0 || offsets[block] >= end) {
-                band++;
-            }
-            end = Math.max(end, offsets[block] + byteSizes[block]);
-            bandOf[block] = band;
-        }
-        return band + 1;
+        bandOf = new int[offsets.length];
+        bandStarts = findBands();
+        final int bits = Integer.SIZE - Integer.numberOfLeadingZeros(Math.max(2 * offsets.length, 2) - 1);
+        placeShift = Long.SIZE - bits;
+        places = new long[1 << bits];
+        Arrays.fill(places, NONE);
+        placeOf = Arrays.stream(offsets).mapToInt(this::addPlace).toArray();
     }
 
     private int[] findPredecessors() {
         int[] found = new int[4 * offsets.length];
         int count = 0;
-        for (int plan = 0; plan < planCount(); plan++) {
+        for (int plan = 0; plan < names.size(); plan++) {
             final LatestBlocks latest = new LatestBlocks();
             for (int block = first(plan); block < end(plan); block++) {
                 predecessorsFrom[block] = count;
@@ -117,14 +107,66 @@ public final class PlanTable {
         return Arrays.copyOf(found, count);
     }
 
-    private int countAlike(int plan, int other) {
-        final int mismatch =
-                Arrays.mismatch(byteSizes, firsts[plan], firsts[plan + 1], byteSizes, firsts[other], firsts[other + 1]);
-        return mismatch < 0 ? firsts[plan + 1] - firsts[plan] : mismatch;
+    private long[] findBands() {
+        final long[] starts = new long[offsets.length];
+        int count = 1;
+        long end = Long.MAX_VALUE;
+        for (final int block : byOffset(IntStream.range(0, offsets.length))) {
+            if (offsets[block] >= end) {
+                starts[count++] = offsets[block];
+            }
+            end = end == Long.MAX_VALUE ? endOf(block) : Math.max(end, endOf(block));
+            bandOf[block] = count - 1;
+        }
+        return Arrays.copyOf(starts, count);
     }
 
-    int planCount() {
-        return names.size();
+    /** Returns the band that an offset is in. */
+    int bandAt(long offset) {
+        final int band = Arrays.binarySearch(bandStarts, offset);
+        return band < 0 ? -band - 2 : band;
+    }
+
+    /** Returns blocks in the order of their offsets. */
+    int[] byOffset(IntStream blocks) {
+        return blocks.boxed()
+                .sorted(Comparator.comparingLong(block -> offsets[block]))
+                .mapToInt(Integer::intValue)
+                .toArray();
+    }
+
+    private int addPlace(long offset) {
+        int place = firstPlace(offset);
+        while (places[place] != NONE && places[place] != offset) {
+            place = nextPlace(place);
+        }
+        places[place] = offset;
+        return place;
+    }
+
+    private int firstPlace(long offset) {
+        return (int) ((offset * SPREAD) >>> placeShift);
+    }
+
+    private int nextPlace(int place) {
+        return (place + 1) & (places.length - 1);
+    }
+
+    /** Returns the place of an offset, {@link #NONE} if no block begins there. */
+    int placeAt(long offset) {
+        int place = firstPlace(offset);
+        while (places[place] != offset) {
+            if (places[place] == NONE) {
+                return NONE;
+            }
+            place = nextPlace(place);
+        }
+        return place;
+    }
+
+    /** Returns the number of places, taken or not. */
+    int places() {
+        return places.length;
     }
 
     String name(int plan) {
@@ -141,13 +183,13 @@ public final class PlanTable {
         return firsts[plan + 1];
     }
 
-    /** Returns the number of all blocks. */
-    int blocks() {
-        return offsets.length;
+    /** Returns the offset behind the last byte of a block. */
+    long endOf(int block) {
+        return offsets[block] + byteSizes[block];
     }
 
     boolean overlap(int block, int other) {
-        return offsets[block] < offsets[other] + byteSizes[other] && offsets[other] < offsets[block] + byteSizes[block];
+        return offsets[block] < endOf(other) && offsets[other] < endOf(block);
     }
 
     /**
@@ -163,7 +205,7 @@ public final class PlanTable {
             return preferred;
         }
         for (int plan = 0; plan < names.size(); plan++) {
-            if (alike[preferred][plan] >= calls && continuesWith(plan, calls, byteSize)) {
+            if (continuesWith(plan, calls, byteSize) && beginAlike(plan, preferred, calls)) {
                 return plan;
             }
         }
@@ -175,36 +217,25 @@ public final class PlanTable {
         return block < firsts[plan + 1] && byteSizes[block] == byteSize;
     }
 
-    /**
-     * Returns the bytes that the highest plan needs.
-     *
-     * @return bytes, above zero
-     */
-    public long height() {
+    private boolean beginAlike(int plan, int other, int calls) {
+        final int first = firsts[plan];
+        final int firstOfOther = firsts[other];
+        return Arrays.equals(byteSizes, first, first + calls, byteSizes, firstOfOther, firstOfOther + calls);
+    }
+
+    /** Returns the bytes that the highest plan needs, above zero. */
+    long height() {
         return height;
     }
 
-    /**
-     * Returns the number of calls of the longest plan.
-     *
-     * @return the number
-     */
-    public int mostCalls() {
+    /** Returns the number of calls of the longest plan. */
+    int mostCalls() {
         return mostCalls;
     }
 
     @Override
     public String toString() {
         return String.join(";", names);
-    }
-
-    /**
-     * Returns the Java heap that the tables take.
-     *
-     * @return bytes, approximately
-     */
-    public long heapBytes() {
-        return 2 * HeapSize.ofLongs(blocks()) + 2 * HeapSize.ofInts(blocks()) + HeapSize.ofInts(predecessors.length);
     }
 
     /** The block that each byte belonged to last, among the blocks of one plan. */
@@ -217,7 +248,7 @@ public final class PlanTable {
         /** Places a block, and returns the blocks that its bytes belonged to before. */
         int[] place(int block) {
             final long from = offsets[block];
-            final long to = from + byteSizes[block];
+            final long to = endOf(block);
             cut(from);
             cut(to);
             final Map<Long, Piece> covered = pieces.subMap(from, to);

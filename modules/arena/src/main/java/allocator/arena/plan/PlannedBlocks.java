@@ -1,384 +1,265 @@
 package allocator.arena.plan;
 
-import allocator.provider.support.HeapSize;
+import allocator.spi.MemoryLocation;
 import allocator.spi.SyncStream;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of each planned block, and whether its bytes may be used: no block is placed over one that is live, or that
- * was freed on a stream which the requester is not behind.
+ * The live blocks of planned memory, and whether a block's bytes may be used: no block is placed over one that is live,
+ * or in bytes that a stream may still use.
  *
- * <p>A block of the run that memory follows now is compared with its predecessors in the plan alone. What an earlier
- * run left live is in a short list of <em>strangers</em>, which each call is compared with; what it freed on streams is
- * in the {@link Bands}.
+ * <p>A block is compared with its predecessors in the plan alone. Live blocks that this does not find are in a short
+ * list of <em>strangers</em>, which each call is compared with: those of earlier runs, and those in whose bytes a block
+ * of this run was not placed.
  *
- * <p>Takes no Java heap after its creation. What a call needs to know of its block is in the {@link PlanRecords}; what
- * changes is in a table of one word for each block, and in the {@link Places}.
+ * <p>A band serves one stream at a time, or requesters without one. It passes to another requester when nothing in it
+ * is live, and the stream has freed nothing since the end of its run (T-04), or has ended itself.
  *
- * <pre>
- *   state   run, slot of the stream, 1 if live
- *   free    the slot's term at the free, the stream's stamp at the free
- * </pre>
+ * <p>Takes no Java heap after its creation.
  */
 final class PlannedBlocks {
     /** No block. */
     static final int NONE = -1;
 
-    /** The most live blocks of earlier runs beside which a run is followed. */
-    static final int MOST_STRANGERS = 256;
+    /** The most strangers beside which a run is followed. */
+    private static final int MOST_STRANGERS = 256;
 
-    /** In the frees. */
-    private static final int FREE_WORDS = 2;
-
-    private static final int TERM = 0;
-    private static final int STAMP = 1;
-
-    /** How many predecessors a call visits at most. One that was left out is replaced by its own predecessors. */
-    private static final int MOST_VISITED = 256;
-
-    /** How many of them may have been left out one over the other. */
-    private static final int MOST_LEFT_OUT = 16;
-
-    /** In a state, beside the run: the slot, and whether the block is live. */
-    private static final int RUN_SHIFT = 8;
-
-    private static final int SLOT_SHIFT = 1;
-    private static final long SLOT_MASK = 0x7f;
-    private static final long LIVE = 1;
-
-    final PlanStreams streams = new PlanStreams();
     private final PlanTable table;
-    private final Bands bands;
-    private final Places places;
-    private final int[] predecessors;
-    private final long[] records;
-    private final long[] states;
+    private final MemoryLocation location;
 
-    /** Stands for a predecessor where there is none: its state is that of a block of this run that was freed. */
-    private final int noPredecessor;
+    /** The bytes that the caller of each live block requested, 0 for a block that is not live. */
+    private final long[] requested;
 
-    /** Of blocks that were freed on a stream. */
-    private final long[] frees;
+    /** The live block at each place. */
+    private final int[] blockAt;
 
     private final int[] strangers = new int[MOST_STRANGERS];
     private int strangerCount;
 
-    /** The run that is followed, and the blocks that it may have placed: from the first to before the end. */
-    private long run;
+    /** Whether there is a stranger for which there was no room. */
+    private boolean isCrowded;
 
-    private int runFirst;
-    private int runEnd;
+    /** The stream that each band serves, whether it may still use what it freed there, and the live blocks. */
+    private final @Nullable SyncStream[] owners;
 
-    /** The predecessors that {@link #isClear} has visited. */
-    private int visited;
+    private final boolean[] isPending;
+    private final int[] liveInBand;
 
-    private long placedBlocks;
-    private long undoneBlocks;
+    private long placed;
+    private long freed;
+    private long inUse;
+    private long requestedInUse;
+    private long peakInUse;
 
-    /** Counts frees, so that a shrink notices those that come while it waits. */
-    private long freedBlocks;
-
-    /** Receives a block's state. */
-    @FunctionalInterface
-    interface Visitor {
-        void visit(int block, boolean isLive, long requestedBytes, long streamId);
-    }
-
-    PlannedBlocks(PlanTable table) {
+    PlannedBlocks(PlanTable table, MemoryLocation location) {
         this.table = table;
-        bands = new Bands(table.bands, streams);
-        places = new Places(table.offsets);
-        predecessors = table.predecessors;
-        noPredecessor = PlanRecords.none(table);
-        records = PlanRecords.of(table, places);
-        states = new long[PlanRecords.many(table) + 1];
-        frees = new long[FREE_WORDS * table.blocks()];
+        this.location = location;
+        requested = new long[table.offsets.length];
+        blockAt = new int[table.places()];
+        Arrays.fill(blockAt, NONE);
+        owners = new SyncStream[table.bandStarts.length];
+        isPending = new boolean[table.bandStarts.length];
+        liveInBand = new int[table.bandStarts.length];
     }
 
-    private int placeOf(int block) {
-        return (int) records[block * PlanRecords.WORDS + PlanRecords.PLACE];
-    }
-
-    private boolean isLive(int block) {
-        return (states[block] & LIVE) != 0;
-    }
-
-    private long runOf(int block) {
-        return states[block] >>> RUN_SHIFT;
-    }
-
-    private int slotOf(int block) {
-        return slotIn(states[block]);
-    }
-
-    private static int slotIn(long state) {
-        return (int) (state >>> SLOT_SHIFT & SLOT_MASK);
-    }
-
-    /** Returns the size of a block, rounded. */
-    long byteSize(int block) {
-        return records[block * PlanRecords.WORDS + PlanRecords.SIZE];
-    }
-
-    /**
-     * Begins a run, or goes on with another plan in its middle: what is live or was freed so far is of an earlier run
-     * from here on.
-     *
-     * @param first the first block that it may place
-     * @return false if too many blocks are live; nothing changes then
-     */
-    boolean begin(int first) {
+    /** Begins a run: what is live is a stranger to it. Returns false, without effect, if too many blocks are. */
+    boolean begin() {
         if (live() > MOST_STRANGERS) {
             return false;
         }
-        if (live() > strangerCount) {
-            for (int block = runFirst; block < runEnd; block++) {
-                if (runOf(block) == run && isLive(block) && strangerCount < MOST_STRANGERS) {
-                    strangers[strangerCount++] = block;
-                }
+        strangerCount = 0;
+        isCrowded = false;
+        for (int block = 0; strangerCount < live(); block++) {
+            if (requested[block] > 0) {
+                strangers[strangerCount++] = block;
             }
         }
-        run++;
-        states[noPredecessor] = run << RUN_SHIFT;
-        runFirst = first;
-        runEnd = first;
         return true;
     }
 
     /**
-     * Returns whether a block of the run may be placed for a requester.
+     * Returns whether a block may be placed for a requester; otherwise the live blocks in its bytes are strangers from
+     * here on.
      *
-     * @param requester the slot of {@code stream}
      * @param stream the requester, {@code null} for no stream
      */
-    boolean isClear(int block, int requester, @Nullable SyncStream stream) {
-        if ((strangerCount > 0 || streams.areUsed()) && !isClearOfEarlierRuns(block, requester, stream)) {
-            return false;
-        }
-        // Nearly always all are free, and they are few: one branch, which the processor foresees.
-        final long freed = run << RUN_SHIFT | (long) requester << SLOT_SHIFT;
-        final int record = block * PlanRecords.WORDS;
-        final long two = records[record + PlanRecords.PREDECESSORS];
-        final long more = records[record + PlanRecords.PREDECESSORS + 1];
-        final long differences = (states[(int) two] ^ freed)
-                | (states[PlanRecords.second(two)] ^ freed)
-                | (states[(int) more] ^ freed)
-                | (states[PlanRecords.second(more)] ^ freed);
-        if (differences == 0) {
-            return true;
-        }
-        visited = 0;
-        return arePredecessorsFree(block, requester, stream, 0);
-    }
-
-    /**
-     * Returns whether what had a block's bytes last in this run is free for a requester; {@code false} also if that
-     * would take long to find out.
-     *
-     * @param leftOut how many blocks above were left out of this run: it has nothing of its own in their bytes, and
-     *     their predecessors had them last
-     */
-    private boolean arePredecessorsFree(int block, int requester, @Nullable SyncStream stream, int leftOut) {
-        final long freed = run << RUN_SHIFT | (long) requester << SLOT_SHIFT;
-        final int from = table.predecessorsFrom[block];
-        final int end = table.predecessorsFrom[block + 1];
-        visited += end - from;
-        if (visited > MOST_VISITED && leftOut > 0) {
-            return false;
-        }
-        for (int i = from; i < end; i++) {
-            final int before = predecessors[i];
-            if (states[before] == freed) {
-                continue;
-            }
-            if (runOf(before) == run) {
-                if (!isFree(before, requester, stream)) {
-                    return false;
-                }
-            } else if (before >= runFirst
-                    && (leftOut == MOST_LEFT_OUT || !arePredecessorsFree(before, requester, stream, leftOut + 1))) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private boolean isClearOfEarlierRuns(int block, int requester, @Nullable SyncStream stream) {
-        for (int i = 0; i < strangerCount; i++) {
-            if (isLive(strangers[i]) && table.overlap(strangers[i], block)) {
-                return false;
-            }
-        }
+    boolean isClear(int block, @Nullable SyncStream stream) {
         final int band = table.bandOf[block];
-        bands.enter(band, run);
-        return bands.mayUse(band, requester, stream);
-    }
-
-    private boolean isFree(int block, int requester, @Nullable SyncStream stream) {
-        return !isLive(block)
-                && streams.mayUse(requester, stream, slotOf(block), termOf(block), frees[FREE_WORDS * block + STAMP]);
-    }
-
-    private int termOf(int block) {
-        return (int) frees[FREE_WORDS * block + TERM];
-    }
-
-    /** Places a block that is clear, and returns its offset. Stores only. */
-    long place(int block, int requester, long byteSize, long requested) {
-        final int place = placeOf(block);
-        places.words[place + Places.BLOCK] = block;
-        places.words[place + Places.SIZE] = byteSize;
-        places.words[place + Places.REQUESTED] = requested;
-        states[block] = run << RUN_SHIFT | (long) requester << SLOT_SHIFT | LIVE;
-        if (requester != PlanStreams.NONE) {
-            streams.live[requester]++;
+        final SyncStream owner = owners[band];
+        boolean isClear = id(owner) == id(stream) || passes(band, owner, stream);
+        for (int i = 0; i < strangerCount; i++) {
+            isClear &= !table.overlap(strangers[i], block);
         }
-        runEnd = block + 1;
-        placedBlocks++;
-        return places.words[place];
+        for (int i = table.predecessorsFrom[block]; i < table.predecessorsFrom[block + 1]; i++) {
+            isClear &= requested[table.predecessors[i]] == 0;
+        }
+        if (!isClear) {
+            leaveOut(block);
+        }
+        return isClear;
     }
 
-    /** Undoes {@link #place}: the caller did not learn the address. The block was left out of this run then. */
-    void undo(int block) {
-        if (isLive(block)) {
-            leave(placeOf(block), block);
-            undoneBlocks++;
+    /** Passes a band to another requester if that may use it. */
+    private boolean passes(int band, @Nullable SyncStream owner, @Nullable SyncStream stream) {
+        if (liveInBand[band] > 0
+                || (stream != null && !isOfDevice(stream.memory().location()))) {
+            return false;
         }
-        states[block] = 0;
+        final boolean isFree = owner == null || !isPending[band] || owner.hasEnded();
+        if (isFree) {
+            owners[band] = stream;
+            isPending[band] = false;
+        }
+        return isFree;
     }
 
-    /** Frees the live block at a place. */
-    void free(int place) {
-        final int block = places.block(place);
-        final int slot = slotOf(block);
-        if (slot != PlanStreams.NONE) {
-            final long stamp = streams.stamp(slot);
-            frees[FREE_WORDS * block + TERM] = streams.term(slot);
-            frees[FREE_WORDS * block + STAMP] = stamp;
-            bands.freed(table.bandOf[block], runOf(block), slot, stamp);
-            streams.freed(slot, stamp);
-        }
-        leave(place, block);
+    private boolean isOfDevice(MemoryLocation other) {
+        return other.deviceType() == location.deviceType()
+                && other.vendorId() == location.vendorId()
+                && other.deviceOrdinal() == location.deviceOrdinal();
     }
 
-    /** Calls come before the stores, since one may fail where the stack ends. */
-    private void leave(int place, int block) {
-        final long state = states[block];
-        final int slot = slotIn(state);
-        places.words[place + Places.BLOCK] = Places.NONE;
-        states[block] = state & ~LIVE;
-        freedBlocks++;
-        if (slot != PlanStreams.NONE) {
-            streams.live[slot]--;
-        }
-        if (state >>> RUN_SHIFT != run) {
-            for (int i = 0; i < strangerCount; i++) {
-                if (strangers[i] == block) {
-                    strangers[i] = strangers[--strangerCount];
-                    break;
+    private void leaveOut(int block) {
+        for (int i = table.predecessorsFrom[block]; i < table.predecessorsFrom[block + 1]; i++) {
+            final int before = table.predecessors[i];
+            if (requested[before] > 0 && strangerAt(before) < 0) {
+                if (strangerCount == MOST_STRANGERS) {
+                    isCrowded = true;
+                    return;
                 }
+                strangers[strangerCount++] = before;
             }
         }
     }
 
-    /** Returns the place of the live block that begins at an offset, {@link Places#NONE} if there is none. */
+    /** Returns whether there are too many strangers for the rest of the run. */
+    boolean isCrowded() {
+        return isCrowded;
+    }
+
+    private int strangerAt(int block) {
+        int at = strangerCount - 1;
+        while (at >= 0 && strangers[at] != block) {
+            at--;
+        }
+        return at;
+    }
+
+    /** Places a block that is clear, and returns its offset. */
+    long place(int block, long requestedBytes) {
+        requested[block] = requestedBytes;
+        blockAt[table.placeOf[block]] = block;
+        liveInBand[table.bandOf[block]]++;
+        placed++;
+        inUse += table.byteSizes[block];
+        requestedInUse += requestedBytes;
+        peakInUse = Math.max(peakInUse, inUse);
+        return table.offsets[block];
+    }
+
+    /** Frees a live block. */
+    void free(int block) {
+        final int band = table.bandOf[block];
+        isPending[band] = owners[band] != null;
+        liveInBand[band]--;
+        blockAt[table.placeOf[block]] = NONE;
+        freed++;
+        inUse -= table.byteSizes[block];
+        requestedInUse -= requested[block];
+        requested[block] = 0;
+        final int stranger = strangerAt(block);
+        if (stranger >= 0) {
+            strangers[stranger] = strangers[--strangerCount];
+        }
+    }
+
+    /** Returns the live block that begins at an offset, {@link #NONE} if there is none. */
     int at(long offset) {
-        final int place = places.find(offset);
-        return place == Places.NONE || places.block(place) == NONE ? Places.NONE : place;
+        final int place = table.placeAt(offset);
+        return place == PlanTable.NONE ? NONE : blockAt[place];
     }
 
-    /** Returns the place of the live block that an offset is in, {@link Places#NONE} if there is none. */
-    int containing(long offset) {
-        for (int place = 0; place < places.end(); place += Places.WORDS) {
-            if (places.block(place) != NONE
-                    && offset >= places.offset(place)
-                    && offset - places.offset(place) < places.byteSize(place)) {
-                return place;
-            }
-        }
-        return Places.NONE;
+    /** Returns the live blocks in the order of their offsets. */
+    int[] liveBlocks() {
+        return table.byOffset(IntStream.range(0, requested.length).filter(block -> requested[block] > 0));
     }
 
-    /** Returns where live blocks are. */
-    Places places() {
-        return places;
+    /** Returns the bytes that the caller of a live block requested. */
+    long requested(int block) {
+        return requested[block];
+    }
+
+    /** Returns the id of the stream that a live block belongs to, {@code 0} for none. */
+    long streamId(int block) {
+        return id(owners[table.bandOf[block]]);
+    }
+
+    /** Returns the id of the stream that may still use what it freed in a band, {@code 0} if there is none. */
+    long idOfFreeing(int band) {
+        return isPending[band] ? id(owners[band]) : 0;
+    }
+
+    private static long id(@Nullable SyncStream stream) {
+        return stream == null ? 0 : stream.id();
     }
 
     /** Makes what a stream has freed free for all; if it is released, also what it frees later. */
-    void endTerm(SyncStream stream, boolean isReleased) {
-        final int slot = streams.find(stream);
-        if (slot == PlanStreams.NONE) {
-            return;
-        }
-        if (!isReleased) {
-            streams.endTerm(slot);
-            return;
-        }
-        for (int place = 0; streams.live[slot] > 0 && place < places.end(); place += Places.WORDS) {
-            final int block = places.block(place);
-            if (block != NONE && slotOf(block) == slot) {
-                states[block] &= ~(SLOT_MASK << SLOT_SHIFT);
-                streams.live[slot]--;
+    void settle(SyncStream stream, boolean isReleased) {
+        for (int band = 0; band < owners.length; band++) {
+            final SyncStream owner = owners[band];
+            if (owner != null && owner.id() == stream.id()) {
+                isPending[band] = false;
+                owners[band] = isReleased ? null : owner;
             }
         }
-        streams.release(slot);
     }
 
-    /** Forgets what was freed: the memory was returned after all work on it. Nothing is live. */
+    /** Makes everything free for all: the memory was returned after all work on it. */
     void settleAll() {
-        streams.settleAll();
-        bands.clear();
+        Arrays.fill(isPending, false);
+        Arrays.fill(owners, null);
+    }
+
+    /** Adds the streams that have live blocks, or may still use what they freed. */
+    void addOwners(Map<Long, SyncStream> to) {
+        for (int band = 0; band < owners.length; band++) {
+            final SyncStream owner = owners[band];
+            if (owner != null && (liveInBand[band] > 0 || isPending[band])) {
+                to.put(owner.id(), owner);
+            }
+        }
     }
 
     /** Returns the number of live blocks. */
     long live() {
-        return placedBlocks - freedBlocks;
+        return placed - freed;
     }
 
-    /** Returns how many blocks were placed and not undone. */
+    /** Returns how many blocks were placed. */
     long placed() {
-        return placedBlocks - undoneBlocks;
+        return placed;
     }
 
-    long frees() {
-        return freedBlocks;
+    /** Returns how many blocks were freed. */
+    long freed() {
+        return freed;
     }
 
-    /** Passes the blocks that are live, and those that a stream may still use. */
-    void forEach(Visitor visitor) {
-        for (int block = 0; block < table.blocks(); block++) {
-            if (isLive(block)) {
-                visitor.visit(block, true, places.requested(placeOf(block)), streams.id(slotOf(block)));
-            } else if (runOf(block) > 0 && !streams.isSettled(slotOf(block), termOf(block))) {
-                visitor.visit(block, false, 0, streams.id(slotOf(block)));
-            }
-        }
+    /** Returns the bytes of live blocks. */
+    long inUse() {
+        return inUse;
     }
 
-    /**
-     * Compares everything with everything else, for tests.
-     *
-     * @return what is wrong, empty if nothing is
-     */
-    String findFault() {
-        int found = 0;
-        long end = 0;
-        for (final int place : places.inOrder()) {
-            final int block = places.block(place);
-            if (places.offset(place) < end || !isLive(block)) {
-                return "block " + block + " overlaps another one, or is free";
-            }
-            end = places.offset(place) + places.byteSize(place);
-            found++;
-        }
-        return found == live() ? "" : live() + " blocks, there are " + found;
+    /** Returns the bytes that the callers of live blocks requested. */
+    long requestedInUse() {
+        return requestedInUse;
     }
 
-    long heapBytes() {
-        return HeapSize.ofLongs(records.length)
-                + HeapSize.ofLongs(states.length)
-                + HeapSize.ofLongs(frees.length)
-                + places.heapBytes()
-                + bands.heapBytes();
+    /** Returns the most bytes that were in use. */
+    long peakInUse() {
+        return peakInUse;
     }
 }

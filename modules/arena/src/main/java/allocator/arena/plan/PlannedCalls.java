@@ -8,4 +8,4 @@ package allocator.arena.plan;
  * @param offsets where each call's block begins, a multiple of the granule
  */
 @SuppressWarnings("ArrayRecordComponent") // records are not compared
-public record PlannedCalls(String name, long[] byteSizes, long[] offsets) {}
+record PlannedCalls(String name, long[] byteSizes, long[] offsets) {}

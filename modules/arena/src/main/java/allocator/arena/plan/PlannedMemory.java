@@ -1,19 +1,28 @@
 package allocator.arena.plan;
 
 import allocator.arena.chunk.Granules;
+import allocator.spi.DoubleFreeException;
+import allocator.spi.ForeignAddressException;
+import allocator.spi.InteriorAddressException;
+import allocator.spi.InvalidFreeException;
+import allocator.spi.MemoryInfo;
 import allocator.spi.SyncStream;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One span of memory whose blocks lie where plans have them. It serves calls that come in a plan's order with a plan's
  * sizes, by comparison alone; whatever else comes is for others to serve.
  *
- * <p>Not safe for use by several threads. Takes no Java heap after its creation, apart from descriptions.
+ * <p>Not safe for use by several threads, apart from {@link #contains} and {@link #freedByOthers}. Takes no Java heap
+ * after its creation, apart from descriptions. A change that ends half way, as where the stack ends, breaks the plan:
+ * from then on others serve all calls, frees are not checked, and the memory stays until it is closed.
  */
-public final class PlannedMemory {
-    /** No memory. */
-    public static final long NO_ADDRESS = 0;
+final class PlannedMemory {
+    /** No memory, or no block. */
+    static final long NO_ADDRESS = 0;
+
+    /** Instead of an address: the call is planned, but there is no memory yet. */
+    static final long WANTED = 1;
 
     /** The calls of one run that may find their block's bytes in use; then the run leaves the plan. */
     private static final int MOST_BUSY = 64;
@@ -21,15 +30,18 @@ public final class PlannedMemory {
     /** How many runs without memory pass at most until it is asked for again. */
     private static final int MOST_RUNS_WAITED = 1023;
 
-    private final PlanTable table;
-    private final long height;
-    private final PlannedBlocks blocks;
+    final PlanTable table;
+    final PlannedBlocks blocks;
     private final PlanCourse course;
-    private long base = NO_ADDRESS;
-    private boolean wantsMemory;
+    private final MemoryInfo info;
 
-    /** The block of the latest call, {@link PlannedBlocks#NONE} if it was not planned. */
-    private int taken = PlannedBlocks.NONE;
+    /** Read without a lock: it changes only while no block is live. */
+    private volatile long base = NO_ADDRESS;
+
+    /**
+     * The first store of every change, and the last: a change that finds it true comes after one that broke the plan.
+     */
+    private boolean isChanging;
 
     /** How many runs are to pass until memory is asked for again, and how many passed the last time. */
     private int runsToWait;
@@ -40,36 +52,20 @@ public final class PlannedMemory {
     private long runOfBusyCalls;
     private int busyCallsOfRun;
 
-    /** Receives what a block takes. */
-    @FunctionalInterface
-    public interface Visitor {
-        /**
-         * Receives a block, in the order of its plan's calls.
-         *
-         * @param offset bytes from the start of the memory
-         * @param byteSize bytes, padding included
-         * @param isLive whether it is live; otherwise a stream may still use it
-         * @param requestedBytes bytes that the caller requested, 0 unless it is live
-         * @param streamId the id of its stream, 0 for none
-         */
-        void visit(long offset, long byteSize, boolean isLive, long requestedBytes, long streamId);
-    }
+    /** How often the memory came or went. */
+    private long moves;
 
-    /**
-     * Creates memory that has none yet.
-     *
-     * @param table the plans
-     */
-    public PlannedMemory(PlanTable table) {
+    PlannedMemory(PlanTable table, MemoryInfo info) {
         this.table = table;
-        height = table.height();
-        blocks = new PlannedBlocks(table);
+        this.info = info;
+        blocks = new PlannedBlocks(table, info.location());
         course = new PlanCourse(table, blocks);
     }
 
-    /** Begins a call: {@link #undo} has nothing to undo. */
-    public void begin() {
-        taken = PlannedBlocks.NONE;
+    private boolean beginChange() {
+        final boolean isWhole = !isChanging;
+        isChanging = true;
+        return isWhole;
     }
 
     /**
@@ -77,65 +73,65 @@ public final class PlannedMemory {
      *
      * @param byteSize the size of the request, above zero
      * @param stream the requester, {@code null} for no stream
-     * @param level the bytes in use in chunks, planned or not
-     * @return the address; {@link #NO_ADDRESS} if others are to serve the call, or after {@link #wantsMemory} is true
+     * @return the address; {@link #NO_ADDRESS} if others are to serve the call, {@link #WANTED} if the memory is to be
+     *     {@linkplain #attach attached} first, or declared {@linkplain #unavailable}
      */
-    public long take(long byteSize, @Nullable SyncStream stream, long level) {
-        wantsMemory = false;
-        final long rounded = Granules.roundUp(byteSize);
-        final int block = course.next(rounded, level);
-        if (block == PlanCourse.NONE) {
+    long take(long byteSize, @Nullable SyncStream stream) {
+        if (!beginChange()) {
             return NO_ADDRESS;
         }
-        if (base == NO_ADDRESS) {
-            if (runsToWait > 0) {
-                runsToWait--;
-                course.giveUp();
-            } else {
-                wantsMemory = true;
-            }
-            return NO_ADDRESS;
+        final long address = place(byteSize, stream);
+        if (address == NO_ADDRESS) {
+            course.handOn();
         }
-        final int requester = stream == null ? PlanStreams.NONE : blocks.streams.slotOf(stream);
-        if (requester == PlanStreams.FULL || !blocks.isClear(block, requester, stream)) {
-            pass();
-            return NO_ADDRESS;
-        }
-        taken = block;
-        final long address = base + blocks.place(block, requester, rounded, byteSize);
-        course.advance();
+        isChanging = false;
         return address;
     }
 
-    /** Leaves a call to others whose block's bytes are in use; after too many of them, the whole run. */
-    private void pass() {
+    private long place(long byteSize, @Nullable SyncStream stream) {
+        final int block = course.next(Granules.roundUp(byteSize));
+        if (block == PlanCourse.NONE) {
+            return NO_ADDRESS;
+        }
+        final long start = base;
+        if (start == NO_ADDRESS) {
+            if (runsToWait == 0) {
+                return WANTED;
+            }
+            runsToWait--;
+            course.giveUp();
+            return NO_ADDRESS;
+        }
+        course.advance();
+        if (blocks.isClear(block, stream)) {
+            return start + blocks.place(block, byteSize);
+        }
+        countBusy();
+        return NO_ADDRESS;
+    }
+
+    /** Counts a call that others serve, as its block's bytes are in use; after too many of them the run is theirs. */
+    private void countBusy() {
         busyCalls++;
         if (runOfBusyCalls != course.runs()) {
             runOfBusyCalls = course.runs();
             busyCallsOfRun = 0;
         }
-        course.advance();
-        if (++busyCallsOfRun > MOST_BUSY) {
+        if (++busyCallsOfRun > MOST_BUSY || blocks.isCrowded()) {
             course.giveUp();
         }
     }
 
-    /** Returns whether the latest call is planned, but there is no memory yet. */
-    public boolean wantsMemory() {
-        return wantsMemory;
-    }
-
     /** Enters the memory. */
-    public void attach(long address) {
+    void attach(long address) {
         base = address;
-        wantsMemory = false;
+        moves++;
         runsToWait = 0;
         runsWaited = 0;
     }
 
     /** Records that there is no memory: this run and more and more of the next ones are for others to serve. */
-    public void unavailable() {
-        wantsMemory = false;
+    void unavailable() {
         runsWaited = Math.min(2 * runsWaited + 1, MOST_RUNS_WAITED);
         runsToWait = runsWaited;
         course.giveUp();
@@ -145,168 +141,125 @@ public final class PlannedMemory {
      * Forgets the memory, which is returned after all work on it. Nothing is live.
      *
      * @param isShort whether it is needed elsewhere, so that it is not to be taken again at once
+     * @return its address
      */
-    public void detach(boolean isShort) {
-        base = NO_ADDRESS;
+    long detach(boolean isShort) {
         blocks.settleAll();
         if (isShort) {
             course.giveUp();
         } else {
             course.restart();
         }
+        return leave();
+    }
+
+    /** Forgets the memory, live or not, and returns its address, {@link #NO_ADDRESS} if there is none. */
+    long leave() {
+        final long address = base;
+        base = NO_ADDRESS;
+        moves++;
+        return address;
+    }
+
+    /** Lets others serve all calls from here on. */
+    void close() {
+        isChanging = true;
     }
 
     /** Lets the next call begin a run: there may be memory by now. */
-    public void restart() {
+    void restart() {
         runsToWait = 0;
         course.restart();
     }
 
-    /** Returns whether an address is in the memory. */
-    public boolean contains(long address) {
-        return base != NO_ADDRESS && Long.compareUnsigned(address - base, height) < 0;
+    /** Returns whether memory is there in which nothing is live. */
+    boolean isIdle() {
+        return base != NO_ADDRESS && blocks.live() == 0 && !isChanging;
     }
 
-    /** Returns the place of the live block at an address of the memory, a negative number if none begins there. */
-    public int placeAt(long address) {
-        return blocks.at(address - base);
+    /** Returns whether an address is in the memory. Needs no lock for the address of a live block. */
+    boolean contains(long address) {
+        final long start = base;
+        return start != NO_ADDRESS && Long.compareUnsigned(address - start, table.height()) < 0;
     }
 
-    /** Returns the place of the live block that an address of the memory is in, a negative number if there is none. */
-    public int placeContaining(long address) {
-        return blocks.containing(address - base);
+    /**
+     * Frees the block at an address of the memory.
+     *
+     * @throws InvalidFreeException if no live block begins there; nothing changes then
+     */
+    void free(long address) {
+        final int block = blocks.at(address - base);
+        if (isChanging) {
+            return;
+        }
+        if (block == PlannedBlocks.NONE) {
+            throw invalidFree(address);
+        }
+        isChanging = true;
+        blocks.free(block);
+        isChanging = false;
     }
 
-    /** Returns the address of the block at a place. */
-    public long address(int place) {
-        return base + blocks.places().offset(place);
+    private InvalidFreeException invalidFree(long address) {
+        final long offset = address - base;
+        final String where =
+                "the plan's memory of " + table.height() + " bytes at 0x" + Long.toHexString(base) + " of " + info;
+        for (final int block : blocks.liveBlocks()) {
+            final long inside = offset - table.offsets[block];
+            if (inside > 0 && inside < table.byteSizes[block]) {
+                return new InteriorAddressException(
+                        address,
+                        "it lies " + inside + " bytes inside a live allocation of " + table.byteSizes[block]
+                                + " bytes in " + where);
+            }
+        }
+        return Granules.isWhole(offset)
+                ? new DoubleFreeException(address, "it was freed already; it lies in " + where)
+                : new ForeignAddressException(address, "it was never allocated; it lies in " + where);
     }
 
-    /** Returns the bytes of the live block at a place, padding included. */
-    public long byteSize(int place) {
-        return blocks.places().byteSize(place);
+    /** Records that a block was freed that others have served. */
+    void freedByOthers() {
+        course.freedByOthers();
     }
 
-    /** Returns the bytes that the caller of the live block at a place requested. */
-    public long requested(int place) {
-        return blocks.places().requested(place);
-    }
-
-    /** Frees the live block at a place. */
-    public void free(int place) {
-        blocks.free(place);
-    }
-
-    /** Undoes the latest {@link #take}, of which the caller did not learn. */
-    public void undo() {
-        if (taken != PlannedBlocks.NONE) {
-            blocks.undo(taken);
-            taken = PlannedBlocks.NONE;
+    /** Makes what a stream has freed free for all, at the end of a run; if it is released, also what it frees later. */
+    void endRun(SyncStream stream, boolean isReleased) {
+        if (beginChange()) {
+            blocks.settle(stream, isReleased);
+            course.runEnded();
+            isChanging = false;
         }
     }
 
-    /** Makes what a stream has freed free for all, at the end of a run. */
-    public void endRun(SyncStream stream) {
-        blocks.endTerm(stream, false);
-        course.runEnded();
-    }
-
-    /** Makes what a stream has freed or will free here free for all. */
-    public void releaseStream(SyncStream stream) {
-        blocks.endTerm(stream, true);
-        course.runEnded();
-    }
-
-    /** Adds the streams that have live blocks here, or may still use what they freed. */
-    public void addOwners(Map<Long, SyncStream> owners) {
-        blocks.streams.addOwners(owners);
-    }
-
-    /** Returns whether one of some streams may still use what it freed here. */
-    public boolean hasOwnerAmong(Map<Long, SyncStream> others) {
-        return blocks.streams.hasOwnerAmong(others);
-    }
-
     /** Returns the address of the memory, {@link #NO_ADDRESS} if there is none. */
-    public long base() {
+    long base() {
         return base;
     }
 
-    /** Returns the bytes held: none, or the height of the highest plan. */
-    public long heldBytes() {
-        return base == NO_ADDRESS ? 0 : height;
-    }
-
-    /** Returns the bytes that the memory takes. */
-    public long height() {
-        return height;
-    }
-
-    /** Returns the number of live blocks. */
-    public long live() {
-        return blocks.live();
-    }
-
-    /** Returns the bytes of live blocks, in time proportional to the number of blocks. */
-    public long inUse() {
-        return blocks.places().inUse();
-    }
-
-    /** Returns the bytes that the callers of live blocks requested, in time proportional to the number of blocks. */
-    public long requested() {
-        return blocks.places().requested();
-    }
-
-    /** Returns how many blocks were freed. */
-    public long frees() {
-        return blocks.frees();
-    }
-
-    /** Returns how many calls were served. */
-    public long allocs() {
-        return blocks.placed();
+    /** Returns how often the memory came or went. */
+    long moves() {
+        return moves;
     }
 
     /** Returns how many runs began. */
-    public long runs() {
+    long runs() {
         return course.runs();
     }
 
     /** Returns how many runs had a call that is not planned. */
-    public long mismatches() {
+    long mismatches() {
         return course.mismatches();
     }
 
     /** Returns how many calls were planned and not served: what has the bytes was not free for the requester. */
-    public long busyCalls() {
+    long busyCalls() {
         return busyCalls + course.crowdedRuns();
     }
 
-    /** Describes the latest mismatch; empty if there was none. */
-    public String describeMismatch() {
-        if (mismatches() == 0) {
-            return "";
-        }
-        final PlanCourse.Mismatch mismatch = course.mismatch();
-        return "call " + mismatch.call + " of a run has " + mismatch.actualBytes + " bytes, "
-                + (mismatch.expectedBytes == 0
-                        ? "and the plan " + table.name(mismatch.plan) + " has no such call"
-                        : mismatch.expectedBytes + " in the plan " + table.name(mismatch.plan));
-    }
-
-    /** Passes the blocks that are live, and those that a stream may still use. */
-    public void forEach(Visitor visitor) {
-        blocks.forEach((block, isLive, requestedBytes, streamId) ->
-                visitor.visit(table.offsets[block], table.byteSizes[block], isLive, requestedBytes, streamId));
-    }
-
-    /** Compares everything with everything else, for tests; returns what is wrong, empty if nothing is. */
-    public String findFault() {
-        return blocks.findFault();
-    }
-
-    /** Returns the Java heap that the tables take, in bytes, approximately. */
-    public long heapBytes() {
-        return table.heapBytes() + blocks.heapBytes();
+    /** Describes the latest mismatch; there was one. */
+    String describeMismatch() {
+        return course.describeMismatch();
     }
 }

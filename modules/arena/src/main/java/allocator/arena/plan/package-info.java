@@ -1,6 +1,6 @@
 /**
- * Memory that follows a plan: which block each call gets, and whether its bytes may be used again. Knows nothing of
- * locks, limits or the upstream allocator.
+ * Allocators that follow plans, over any allocator: which block each call gets, and whether its bytes may be used
+ * again.
  *
  * <p>No parameter and no result is {@code null} unless annotated.
  */

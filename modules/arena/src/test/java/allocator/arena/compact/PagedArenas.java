@@ -1,7 +1,6 @@
 package allocator.arena.compact;
 
 import allocator.arena.ArenaConfig;
-import allocator.arena.ArenaPlans;
 import allocator.arena.BfcArena;
 import allocator.arena.CompactConfig;
 import allocator.arena.ExtendStrategy;
@@ -33,8 +32,7 @@ final class PagedArenas {
                         0,
                         maxLanes,
                         false,
-                        config,
-                        ArenaPlans.NONE));
+                        config));
     }
 
     /** Returns a counter of pages. */

@@ -1,7 +1,6 @@
 package allocator.simulation.world;
 
 import allocator.arena.ArenaConfig;
-import allocator.arena.ArenaPlans;
 import allocator.arena.BfcArena;
 import allocator.arena.CompactConfig;
 import allocator.arena.ExtendStrategy;
@@ -65,8 +64,7 @@ public final class ArenaSettings {
                         random.nextInt(5),
                         1 << random.nextInt(7),
                         1 + random.nextInt(5),
-                        random.nextBoolean() ? 0 : 1000),
-                ArenaPlans.NONE);
+                        random.nextBoolean() ? 0 : 1000));
     }
 
     static BumpConfig bump(SplittableRandom random) {

@@ -4,7 +4,8 @@ import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 
 /** An arena over a {@link HostAllocator}. The factory reports ended runs and closed streams to it. */
-sealed interface CpuArena extends CpuAllocator, StreamAwareAllocator permits CpuBfcArena, CpuBumpArena {
+sealed interface CpuArena extends CpuAllocator, StreamAwareAllocator
+        permits CpuBfcArena, CpuBumpArena, CpuPlannedArena {
     /** Makes memory freed on a stream available to all streams. The stream's work is done. */
     void endRun(SyncStream stream);
 

@@ -4,6 +4,7 @@ import allocator.arena.ArenaConfig;
 import allocator.arena.ArenaOptions;
 import allocator.arena.bump.BumpConfig;
 import allocator.arena.bump.BumpOptions;
+import allocator.arena.plan.ArenaPlans;
 import allocator.provider.support.Endings;
 import allocator.provider.support.ProviderVersion;
 import allocator.provider.support.References;
@@ -131,10 +132,11 @@ public final class CpuReferenceFactory implements EpFactory {
         final AllocatorOptions served = HostPages.pageBytesFor(options.get(ArenaOptions.MAX_MEM)) == 0
                 ? ArenaOptions.withoutPages(options)
                 : options;
-        final ArenaConfig config = ArenaConfig.from(served); // reads the files of plans
+        final ArenaConfig config = ArenaConfig.from(served);
+        final ArenaPlans plans = ArenaPlans.from(options); // reads files
         synchronized (lock) {
             requireOpen();
-            return acquire(info, options, () -> newArena(options, served, config));
+            return acquire(info, options, () -> newArena(options, served, config, plans));
         }
     }
 
@@ -151,12 +153,15 @@ public final class CpuReferenceFactory implements EpFactory {
                 : references.acquireShared(DEFAULT_MEMORY, newArena);
     }
 
-    private CpuArena newArena(AllocatorOptions options, AllocatorOptions served, ArenaConfig config) {
+    private CpuArena newArena(AllocatorOptions options, AllocatorOptions served, ArenaConfig config, ArenaPlans plans) {
         final HostAllocator upstream = new HostAllocator(DEFAULT_MEMORY, heap);
         return switch (options.get(BumpOptions.KIND)) {
-            case BFC ->
-                CpuBfcArena.of(
-                        upstream, platform, config, served.resolve(ArenaOptions.applicable(BFC_KEYS, served, config)));
+            case BFC -> {
+                final AllocatorOptions effective =
+                        served.resolve(ArenaOptions.applicable(BFC_KEYS, served, !plans.isEmpty()));
+                final CpuArena arena = CpuBfcArena.of(upstream, platform, config, effective);
+                yield plans.isEmpty() ? arena : new CpuPlannedArena(arena, plans);
+            }
             case BUMP ->
                 new CpuBumpArena(
                         upstream,

@@ -2,10 +2,11 @@ package allocator.cuda.arena;
 
 import allocator.arena.ArenaConfig;
 import allocator.arena.ArenaOptions;
-import allocator.arena.ArenaPlans;
 import allocator.arena.PlacementPolicy;
+import allocator.arena.plan.ArenaPlans;
 import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaDrivers;
+import allocator.cuda.memory.CudaAllocator;
 import allocator.cuda.memory.CudaDevice;
 import allocator.cuda.memory.CudaEpFactory;
 import allocator.cuda.memory.DeviceMemory;
@@ -81,8 +82,8 @@ public final class CudaArenaFactory extends CudaEpFactory {
 
     @Override
     protected Choice choose(CudaDevice device, MemoryInfo info, AllocatorOptions options) {
-        final ArenaConfig config = ArenaConfig.from(options) // reads the files of plans
-                .withKeepFirstRegion(options.get(KEEP_FIRST_REGION));
+        final ArenaConfig config = ArenaConfig.from(options).withKeepFirstRegion(options.get(KEEP_FIRST_REGION));
+        final ArenaPlans plans = ArenaPlans.from(options); // reads files
         if (info.equals(device.readOnlyMemory())) {
             return new Choice(null, () -> new DeviceMemory(device, info));
         }
@@ -95,7 +96,7 @@ public final class CudaArenaFactory extends CudaEpFactory {
                     Shared.POOL,
                     () -> DriverPool.create(device, PoolSettings.from(options), options.resolve(POOL_KEYS)));
         }
-        return sharedUnlessExclusive(options, Shared.ARENA, () -> arena(device, config, options));
+        return sharedUnlessExclusive(options, Shared.ARENA, () -> arena(device, config, plans, options));
     }
 
     /**
@@ -110,28 +111,28 @@ public final class CudaArenaFactory extends CudaEpFactory {
                 .<OptionKey<?>>map(key -> key)
                 .toList();
         return new PinnedArena(
-                device,
-                config.withPlacementPolicy(served.get(ArenaOptions.POLICY)).withPlans(ArenaPlans.NONE),
-                served.resolve(keys));
+                device, config.withPlacementPolicy(served.get(ArenaOptions.POLICY)), served.resolve(keys));
     }
 
     /** Creates an arena, without pages if the limit has no room for one. */
-    private static DeviceArena arena(CudaDevice device, ArenaConfig config, AllocatorOptions options) {
+    private static CudaAllocator arena(
+            CudaDevice device, ArenaConfig config, ArenaPlans plans, AllocatorOptions options) {
         final long maxMem = options.get(ArenaOptions.MAX_MEM);
         final boolean hasPages = options.get(ArenaOptions.POLICY) == PlacementPolicy.COMPACT;
         final AllocatorOptions served = hasPages && maxMem > 0 && maxMem < DevicePages.granularity(device)
                 ? ArenaOptions.withoutPages(options)
                 : options;
-        return new DeviceArena(
+        final DeviceArena arena = new DeviceArena(
                 device,
                 config.withPlacementPolicy(served.get(ArenaOptions.POLICY)),
                 PeerAccess.ordinals(served),
-                inForce(served, config));
+                inForce(served, !plans.isEmpty()));
+        return plans.isEmpty() ? arena : new PlannedArena<>(device, arena, plans);
     }
 
     /** The settings of an arena, also where it stands in for a pool that cannot be had. */
-    private static AllocatorOptions inForce(AllocatorOptions options, ArenaConfig config) {
-        final AllocatorOptions resolved = options.resolve(ArenaOptions.applicable(ARENA_KEYS, options, config));
+    private static AllocatorOptions inForce(AllocatorOptions options, boolean hasPlans) {
+        final AllocatorOptions resolved = options.resolve(ArenaOptions.applicable(ARENA_KEYS, options, hasPlans));
         return resolved.get(USE_CUDA_MEMPOOL)
                 ? resolved.served(USE_CUDA_MEMPOOL, false, "is not possible: the device has no memory pools")
                 : resolved;

@@ -387,6 +387,14 @@ public final class Subject {
                 .collect(Collectors.toUnmodifiableMap(Map.Entry::getKey, Map.Entry::getValue));
     }
 
+    /** Skips the test if the allocator follows plans: a reserve comes before its regions, and is in its peaks. */
+    public static void requireNoPlans(Allocator allocator) {
+        final String plans = allocator.effectiveOptions().value("arena.plan");
+        if (plans != null && !plans.isEmpty()) {
+            throw Expect.skip("the allocator follows plans, whose memory comes before the others");
+        }
+    }
+
     /** Returns the allocator as one that is shrunk, which takes more than its type (L-01), or empty. */
     public static Optional<ShrinkableAllocator> ifShrinkable(Allocator allocator) {
         return allocator instanceof ShrinkableAllocator shrinkable && allocator.spiLevel() >= SpiLevel.SHRINK

@@ -32,7 +32,6 @@ public abstract class ArenaRules extends Chapter {
     private static final String AFTER_SHRINK = "arena.initial_growth_chunk_size_bytes";
     private static final String LARGEST = Subject.LARGEST_REGION;
     private static final String STRATEGY = "arena.extend_strategy";
-    private static final String PLAN = "arena.plan";
     private static final String DEAD = Subject.DEAD_BYTES;
 
     /** What the sizes of blocks and regions are multiples of. */
@@ -64,10 +63,7 @@ public abstract class ArenaRules extends Chapter {
                 throw Expect.skip("%s does not apply to this memory", key);
             }
         });
-        final String plans = effective.value(PLAN);
-        if (plans != null && !plans.isEmpty()) {
-            throw Expect.skip("the arena follows plans, whose region comes before the others");
-        }
+        Subject.requireNoPlans(arena);
         return arena;
     }
 

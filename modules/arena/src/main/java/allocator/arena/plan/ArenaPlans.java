@@ -1,8 +1,7 @@
-package allocator.arena;
+package allocator.arena.plan;
 
+import allocator.arena.ArenaOptions;
 import allocator.arena.chunk.Granules;
-import allocator.arena.plan.PlanTable;
-import allocator.arena.plan.PlannedCalls;
 import allocator.plan.Lifetime;
 import allocator.plan.PlanFile;
 import allocator.plan.PlanFileException;
@@ -22,7 +21,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The plans that an arena follows. Immutable; arenas may share it.
+ * The plans that a {@link PlannedAllocator} follows. Immutable; several may share it.
  *
  * <p>A plan's calls are its blocks in the order of {@link Lifetime#lower}, those with the same one in the order of the
  * file. Blocks of 0 bytes are no calls. Ids, ends of lifetimes and alignments have no effect: whether the bytes of a
@@ -164,14 +163,14 @@ public final class ArenaPlans {
     /**
      * Returns whether there is none.
      *
-     * @return whether an arena with these plans follows no plan
+     * @return whether there is no plan
      */
     public boolean isEmpty() {
         return table == null;
     }
 
     /**
-     * Returns the bytes that an arena takes for the plans: what the highest one needs.
+     * Returns the bytes that an allocator takes for the plans: what the highest one needs.
      *
      * @return bytes, {@code 0} without plans
      */

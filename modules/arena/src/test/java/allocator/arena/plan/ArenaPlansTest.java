@@ -1,8 +1,12 @@
-package allocator.arena;
+package allocator.arena.plan;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import allocator.arena.ArenaConfig;
+import allocator.arena.ArenaOptions;
+import allocator.arena.BfcArena;
+import allocator.arena.StreamArenaAllocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.InvalidOptionException;
 import allocator.testkit.FakeDevice;
@@ -34,17 +38,18 @@ class ArenaPlansTest {
     void callsComeInTheOrderOfTheLifetimes() throws IOException {
         final Path file = file("id,lower,upper,size,offset;b,5,9,300,0;a,0,9,1000,512;empty,1,2,0,0");
         final FakeDevice device = new FakeDevice();
-        final BfcArena arena = new BfcArena(device, ArenaConfig.from(options(file.toString(), "0")));
+        final ArenaPlans plans = ArenaPlans.from(options(file.toString(), "0"));
+        final PlannedAllocator arena = new PlannedAllocator(
+                new StreamArenaAllocator(new BfcArena(device, ArenaConfig.DEFAULT), AllocatorOptions.EMPTY), plans);
         final long first = arena.alloc(1000);
         assertThat(arena.alloc(300)).isEqualTo(first - 512);
         assertThat(device.requestedSizes()).containsExactly(1536L);
-        assertThat(arena.config().plans()).hasToString(file.toString());
+        assertThat(plans).hasToString(file.toString());
     }
 
     @Test
     void withoutTheOptionThereIsNone() {
         assertThat(ArenaPlans.from(AllocatorOptions.EMPTY)).isSameAs(ArenaPlans.NONE);
-        assertThat(ArenaConfig.DEFAULT.plans().isEmpty()).isTrue();
         assertThat(ArenaPlans.NONE.height()).isZero();
     }
 
@@ -52,13 +57,11 @@ class ArenaPlansTest {
     void plansAboveTheLimitHaveNoEffect() throws IOException {
         final String file = file("id,lower,upper,size,offset;a,0,9,1000,512").toString();
         final AllocatorOptions above = options(file, "1535");
-        final ArenaConfig config = ArenaConfig.from(above);
-        assertThat(config.plans().isEmpty()).isTrue();
-        assertThat(ArenaOptions.applicable(ArenaOptions.KEYS, above, config)).doesNotContain(ArenaOptions.PLAN);
+        assertThat(ArenaPlans.from(above).isEmpty()).isTrue();
+        assertThat(ArenaOptions.applicable(ArenaOptions.KEYS, above, false)).doesNotContain(ArenaOptions.PLAN);
         final AllocatorOptions within = options(file, "1536");
-        assertThat(ArenaConfig.from(within).plans().height()).isEqualTo(1536);
-        assertThat(ArenaOptions.applicable(ArenaOptions.KEYS, within, ArenaConfig.from(within)))
-                .contains(ArenaOptions.PLAN);
+        assertThat(ArenaPlans.from(within).height()).isEqualTo(1536);
+        assertThat(ArenaOptions.applicable(ArenaOptions.KEYS, within, true)).contains(ArenaOptions.PLAN);
     }
 
     @ParameterizedTest
@@ -74,7 +77,7 @@ class ArenaPlansTest {
     void aFileThatIsNoPlanIsNamed(String text, String reason) throws IOException {
         final String file = file(text).toString();
         assertThatExceptionOfType(InvalidOptionException.class)
-                .isThrownBy(() -> ArenaConfig.from(options(file, "0")))
+                .isThrownBy(() -> ArenaPlans.from(options(file, "0")))
                 .withMessage(
                         "option arena.plan='" + file + "' (from test) is not usable: " + reason.replace("FILE", file));
     }
@@ -88,7 +91,7 @@ class ArenaPlansTest {
             """)
     void anEntryThatIsNotAcceptedIsNamed(String plans, String reason) {
         assertThatExceptionOfType(InvalidOptionException.class)
-                .isThrownBy(() -> ArenaConfig.from(options(plans, "0")))
+                .isThrownBy(() -> ArenaPlans.from(options(plans, "0")))
                 .withMessage("option arena.plan='" + plans + "' (from test) is not " + ACCEPTED + ": " + reason);
     }
 
@@ -96,14 +99,14 @@ class ArenaPlansTest {
     @Test
     void aMismatchIsLoggedOnce() {
         final String mismatch = "aMismatchIsLoggedOnce";
-        assertThat(LanePlan.isNew(mismatch)).isTrue();
-        assertThat(LanePlan.isNew(mismatch)).isFalse();
+        assertThat(PlannedAllocator.isNew(mismatch)).isTrue();
+        assertThat(PlannedAllocator.isNew(mismatch)).isFalse();
     }
 
     @Test
     void aMissingFileIsNamed() {
         assertThatExceptionOfType(InvalidOptionException.class)
-                .isThrownBy(() -> ArenaConfig.from(options("missing.csv", "0")))
+                .isThrownBy(() -> ArenaPlans.from(options("missing.csv", "0")))
                 .withMessage("option arena.plan='missing.csv' (from test) is not usable: missing.csv: no such file");
     }
 
@@ -111,10 +114,9 @@ class ArenaPlansTest {
     @Test
     void aPlanMayHaveAnyName() throws IOException {
         final Path file = Files.move(file("id,lower,upper,size,offset;a,0,9,1000,256"), folder.resolve("model.plan"));
-        assertThat(ArenaConfig.from(options(file.toString(), "0")).plans().height())
-                .isEqualTo(1280);
+        assertThat(ArenaPlans.from(options(file.toString(), "0")).height()).isEqualTo(1280);
         assertThatExceptionOfType(InvalidOptionException.class)
-                .isThrownBy(() -> ArenaConfig.from(options("0", "0")))
+                .isThrownBy(() -> ArenaPlans.from(options("0", "0")))
                 .withMessageStartingWith("option arena.plan='0' (from test) is not " + ACCEPTED);
     }
 }

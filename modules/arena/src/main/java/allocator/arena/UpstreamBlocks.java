@@ -1,0 +1,240 @@
+package allocator.arena;
+
+import allocator.arena.chunk.Placement;
+import allocator.provider.support.LongTable;
+import allocator.provider.support.event.DevicePart;
+import allocator.spi.DoubleFreeException;
+import allocator.spi.ForeignAddressException;
+import allocator.spi.InteriorAddressException;
+import allocator.spi.InvalidFreeException;
+import allocator.spi.OutOfMemoryException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The blocks of the upstream allocator that are no regions of a lane: reserves, which are allocations under the same
+ * limit, and what is <em>leaving</em>. Memory leaves when its owner has no more use for it, and is held until the
+ * upstream allocator has freed it; what that one fails to free stays until the close frees it again.
+ */
+final class UpstreamBlocks {
+    private final Lane lane;
+    private final Lanes lanes;
+
+    /** Of a reserve its size, of memory that is leaving its size negated. Guarded by the lane's lock. */
+    private final LongTable<Void> sizes = new LongTable<>(false);
+
+    UpstreamBlocks(Lane lane, Lanes lanes) {
+        this.lane = lane;
+        this.lanes = lanes;
+    }
+
+    /** Reserves memory. */
+    long reserve(long byteSize) {
+        lanes.lockDevice();
+        try {
+            lane.locked(() -> prepare(byteSize));
+            return byteSize == 0 ? Placement.NO_ADDRESS : take(byteSize);
+        } finally {
+            lanes.deviceLock.unlock();
+        }
+    }
+
+    private boolean prepare(long byteSize) {
+        final long available = lanes.heldLimit.available();
+        if (byteSize > available) {
+            throw lane.report().limitReached(available, byteSize, byteSize, null, true);
+        }
+        if (byteSize > 0) {
+            sizes.expect();
+        }
+        return true;
+    }
+
+    private long take(long byteSize) {
+        long address = Placement.NO_ADDRESS;
+        try {
+            address = lanes.upstream.take(DevicePart.RESERVE, byteSize);
+        } catch (OutOfMemoryException e) {
+            throw lane.report().deviceFailed(byteSize, byteSize, null, true, e);
+        } finally {
+            taken(address, byteSize);
+        }
+        return address;
+    }
+
+    private void taken(long address, long byteSize) {
+        lane.lock.lock();
+        try {
+            if (address == Placement.NO_ADDRESS) {
+                sizes.expectNoMore();
+            } else {
+                sizes.add(address, byteSize, null);
+                lane.counters.reserved(byteSize);
+            }
+        } finally {
+            lane.lock.unlock();
+        }
+    }
+
+    /** Frees a reserve. */
+    void free(long address) {
+        lanes.deviceLock.lock();
+        try {
+            lane.locked(() -> leave(address));
+            giveBack(address, DevicePart.RESERVE);
+        } finally {
+            lanes.deviceLock.unlock();
+        }
+    }
+
+    private boolean leave(long address) {
+        final int slot = sizes.find(address);
+        if (slot < 0 || sizes.value(slot) < 0) {
+            throw invalidFree(address, slot);
+        }
+        lane.counters.reserveFreed(sizes.value(slot));
+        sizes.setValue(slot, -sizes.value(slot));
+        return true;
+    }
+
+    private InvalidFreeException invalidFree(long address, int slot) {
+        if (slot >= 0) {
+            return new DoubleFreeException(address, "it was freed already, and " + lane.info + " still holds it");
+        }
+        for (int other = 0; other < sizes.capacity(); other++) {
+            final long start = sizes.address(other);
+            if (start != 0 && Long.compareUnsigned(address - start, sizes.value(other)) < 0 && sizes.value(other) > 0) {
+                return new InteriorAddressException(
+                        address,
+                        (address - start) + " bytes into the block of " + sizes.value(other) + " bytes at 0x"
+                                + Long.toHexString(start) + " of " + lane.info);
+            }
+        }
+        return new ForeignAddressException(address, "not a live block of " + lane.info);
+    }
+
+    /** Makes room for some calls of {@link #leaves}, so that they cannot fail. Under the lane's lock. */
+    void expect(int count) {
+        int expected = 0;
+        try {
+            for (; expected < count; expected++) {
+                sizes.expect();
+            }
+        } catch (OutOfMemoryError e) {
+            for (; expected > 0; expected--) {
+                sizes.expectNoMore();
+            }
+            throw e;
+        }
+    }
+
+    /** Enters memory that leaves the other tables. Under the lane's lock. */
+    void leaves(long address, long byteSize) {
+        sizes.add(address, -byteSize, null);
+    }
+
+    /** Makes all reserves leave, as the lane is closed, and lists all that is leaving. Under the lane's lock. */
+    void leaveAll(long[] addresses) {
+        int listed = 0;
+        for (int slot = 0; slot < sizes.capacity(); slot++) {
+            if (sizes.address(slot) != 0) {
+                sizes.setValue(slot, -Math.abs(sizes.value(slot)));
+                addresses[listed++] = sizes.address(slot);
+            }
+        }
+    }
+
+    /**
+     * Frees memory that is leaving. Under the device lock.
+     *
+     * @return {@code null} if it is no longer the arena's, otherwise why it stays
+     */
+    @Nullable
+    Throwable giveBack(long address, DevicePart part) {
+        final long byteSize = -valueAt(address);
+        lanes.leaving(lane, address);
+        final Throwable failure = lanes.upstream.giveBack(address, byteSize, part);
+        if (failure == null) {
+            lane.lock.lock();
+            try {
+                sizes.remove(sizes.find(address));
+                if (part == DevicePart.REGION) {
+                    lane.counters.shrunk(byteSize);
+                } else {
+                    lane.counters.returned(byteSize);
+                }
+            } finally {
+                lane.lock.unlock();
+            }
+        }
+        return failure;
+    }
+
+    private long valueAt(long address) {
+        lane.lock.lock();
+        try {
+            return sizes.value(sizes.find(address));
+        } finally {
+            lane.lock.unlock();
+        }
+    }
+
+    /** Returns the size of a reserve; -1 if none starts there. Under the lane's lock. */
+    long sizeOfReserve(long address) {
+        final int slot = sizes.find(address);
+        return slot < 0 ? -1 : Math.max(-1, sizes.value(slot));
+    }
+
+    /** Returns the bytes of all reserves. Under the lane's lock. */
+    long reservedBytes() {
+        return sum(false);
+    }
+
+    /** Returns the bytes that are leaving. Under the lane's lock. */
+    long leavingBytes() {
+        return sum(true);
+    }
+
+    private long sum(boolean isLeaving) {
+        long sum = 0;
+        for (int slot = 0; slot < sizes.capacity(); slot++) {
+            if (sizes.address(slot) != 0 && isLeaving == sizes.value(slot) < 0) {
+                sum += Math.abs(sizes.value(slot));
+            }
+        }
+        return sum;
+    }
+
+    /** Returns how many reserves there are. Under the lane's lock. */
+    int countReserves() {
+        int count = 0;
+        for (int slot = 0; slot < sizes.capacity(); slot++) {
+            count += sizes.address(slot) != 0 && sizes.value(slot) > 0 ? 1 : 0;
+        }
+        return count;
+    }
+
+    /** Returns how many blocks there are. Under the lane's lock. */
+    int count() {
+        return sizes.count();
+    }
+
+    /** Returns the addresses of all blocks, in no order. Under the lane's lock. */
+    long[] addresses() {
+        return sizes.addresses();
+    }
+
+    /** Returns the reserves, or what is leaving, by address. Under the lane's lock. */
+    List<ArenaSnapshot.Span> list(boolean isLeaving) {
+        final List<ArenaSnapshot.Span> spans = new ArrayList<>();
+        for (int slot = 0; slot < sizes.capacity(); slot++) {
+            if (sizes.address(slot) != 0 && isLeaving == sizes.value(slot) < 0) {
+                spans.add(new ArenaSnapshot.Span(sizes.address(slot), Math.abs(sizes.value(slot))));
+            }
+        }
+        spans.sort(Comparator.comparing(ArenaSnapshot.Span::address, Long::compareUnsigned));
+        return spans;
+    }
+}

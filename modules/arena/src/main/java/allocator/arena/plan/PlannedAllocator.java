@@ -1,0 +1,476 @@
+package allocator.arena.plan;
+
+import allocator.arena.upstream.StreamWork;
+import allocator.provider.support.BriefLock;
+import allocator.provider.support.Failures;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorException;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorSnapshot;
+import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
+import allocator.spi.InspectableAllocator;
+import allocator.spi.MemoryInfo;
+import allocator.spi.OptionKey;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkReport;
+import allocator.spi.ShrinkableAllocator;
+import allocator.spi.SpiLevel;
+import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncStream;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An allocator that follows plans, over any other one: calls that come in a plan's order with its sizes get the plan's
+ * offsets in one reserve of the wrapped allocator, which serves all other calls. The reserve is taken when the first
+ * planned call comes. It is returned by a shrink, by a close, and where a request lacks memory, once nothing in it is
+ * live.
+ *
+ * <p>Statistics, reports and snapshots show the planned memory once: its blocks as blocks, its rest as free, and no
+ * reserve; only the peak of bytes in use and the largest block have the whole reserve in them. What the wrapped
+ * allocator adds to a reserve, such as a header, is in use. Of a wrapped allocator without snapshots the planned memory
+ * alone is shown.
+ *
+ * <p>All threads share the plans and their lock. Where 16 calls of one run wait for those of other threads, there is no
+ * order to follow: the wrapped allocator serves the next 100,000 calls, or all until a stream's run ends or a shrink.
+ *
+ * <p>Providers extend it where their memory has further capabilities, such as host access, and call {@link #close}
+ * before they close the wrapped allocator. Safe for use by several threads.
+ */
+public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocator {
+    private static final Logger LOG = System.getLogger(PlannedAllocator.class.getName());
+    private static final long NO_ADDRESS = PlannedMemory.NO_ADDRESS;
+
+    /** What was logged: allocators that are created in turn, as by a replay, differ from a plan in the same way. */
+    private static final Set<String> LOGGED = ConcurrentHashMap.newKeySet();
+
+    /** The most different warnings of a process; it is the end of them. */
+    private static final int MOST_LOGGED = 100;
+
+    /** How many calls of a run may wait for the lock, and how many calls are not planned after that. */
+    private static final int MOST_CONTENDED = 16;
+
+    private static final int CALLS_TO_REST = 100_000;
+
+    private final Allocator wrapped;
+
+    /** Guards the memory and the statistics. The wrapped allocator and streams that work are not called under it. */
+    private final BriefLock lock = new BriefLock();
+
+    /** Held while the memory comes or goes. Taken before the other lock. */
+    private final ReentrantLock moveLock = new ReentrantLock();
+
+    private final PlannedMemory memory;
+    private final PlannedStats stats;
+
+    /** How many calls are not to be planned. Threads may count some of them together. */
+    private int callsToRest;
+
+    /** The calls of the latest run that waited for the lock. */
+    private int contended;
+
+    private long runOfContended;
+
+    /** Whether the first mismatch is to be logged. */
+    private volatile boolean hasNews;
+
+    private boolean hasWarned;
+
+    /**
+     * Creates an allocator that holds no memory for its plans yet.
+     *
+     * @param wrapped serves what is not planned; not closed by this allocator
+     * @param plans the plans, at least one
+     * @throws IllegalArgumentException if there is no plan, or the alignment of the memory is greater than
+     *     {@link OptionKey#SIZE_GRANULARITY}
+     */
+    public PlannedAllocator(Allocator wrapped, ArenaPlans plans) {
+        this.wrapped = wrapped;
+        if (plans.isEmpty() || wrapped.info().byteAlignment() > OptionKey.SIZE_GRANULARITY) {
+            throw new IllegalArgumentException("no plan to follow for " + wrapped.info() + ": " + plans);
+        }
+        memory = new PlannedMemory(plans.table(), wrapped.info());
+        stats = new PlannedStats(memory);
+    }
+
+    @Override
+    public final long alloc(long byteSize) {
+        return allocate(byteSize, null);
+    }
+
+    /** Allocates a planned block, or lets the wrapped allocator serve the call. */
+    final long allocate(long byteSize, @Nullable SyncStream stream) {
+        final long planned = takePlanned(byteSize, stream);
+        if (planned != NO_ADDRESS) {
+            return planned;
+        }
+        try {
+            return allocateUnplanned(byteSize, stream);
+        } catch (OutOfMemoryException e) {
+            return afterReturn(e, () -> allocateUnplanned(byteSize, stream));
+        }
+    }
+
+    private long allocateUnplanned(long byteSize, @Nullable SyncStream stream) {
+        return stream == null
+                ? wrapped.alloc(byteSize)
+                : ((StreamAwareAllocator) wrapped).allocOnStream(byteSize, stream);
+    }
+
+    private long takePlanned(long byteSize, @Nullable SyncStream stream) {
+        if (byteSize <= 0 || byteSize > OptionKey.MAX_SIZE || rests()) {
+            return NO_ADDRESS;
+        }
+        long address = take(byteSize, stream);
+        if (address == PlannedMemory.WANTED) {
+            obtain();
+            address = take(byteSize, stream);
+        }
+        if (address == NO_ADDRESS && hasNews) {
+            logNews();
+        }
+        return address == PlannedMemory.WANTED ? NO_ADDRESS : address;
+    }
+
+    private long take(long byteSize, @Nullable SyncStream stream) {
+        final boolean waited = lock.lock();
+        try {
+            final long address = memory.take(byteSize, stream);
+            if (waited) {
+                contended();
+            }
+            if (address == NO_ADDRESS) {
+                if (memory.mismatches() > 0 && !hasWarned) {
+                    hasWarned = true;
+                    hasNews = true;
+                }
+            }
+            return address;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private boolean rests() {
+        final int calls = callsToRest;
+        if (calls > 0) {
+            callsToRest = calls - 1;
+        }
+        return calls > 0;
+    }
+
+    private void contended() {
+        contended = runOfContended == memory.runs() ? contended + 1 : 1;
+        runOfContended = memory.runs();
+        if (contended == MOST_CONTENDED) {
+            contended = 0;
+            callsToRest = CALLS_TO_REST;
+        }
+    }
+
+    /**
+     * Takes the memory, unless there is no room for it: then the run is for the wrapped allocator to serve. So it is
+     * while another thread takes or returns the memory.
+     */
+    private void obtain() {
+        if (moveLock.isHeldByCurrentThread() || !moveLock.tryLock()) {
+            locked(memory::unavailable);
+            return;
+        }
+        try {
+            if (memory.base() == NO_ADDRESS) {
+                obtainFrom(wrapped.stats());
+            }
+        } finally {
+            moveLock.unlock();
+        }
+    }
+
+    private void obtainFrom(AllocatorStats before) {
+        final long height = memory.table.height();
+        if (before.limit() != AllocatorStats.UNLIMITED && height > before.limit() - before.bytesHeld()) {
+            locked(memory::unavailable);
+            return;
+        }
+        long base = NO_ADDRESS;
+        try {
+            base = wrapped.reserve(height);
+            attach(base);
+        } catch (OutOfMemoryException e) {
+            locked(() -> {
+                stats.failureHidden();
+                memory.unavailable();
+            });
+        } finally {
+            if (base != NO_ADDRESS && memory.base() == NO_ADDRESS) {
+                wrapped.free(base);
+            }
+        }
+    }
+
+    private void attach(long base) {
+        lock.lock();
+        try {
+            stats.attached();
+            memory.attach(base);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void locked(Runnable work) {
+        lock.lock();
+        try {
+            work.run();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Makes a call again that failed for lack of memory, if idle planned memory could be returned. */
+    private long afterReturn(OutOfMemoryException failure, LongSupplier call) {
+        try {
+            if (giveBack(true) == 0) {
+                throw failed(failure);
+            }
+        } catch (DeviceException e) {
+            failure.addSuppressed(e);
+            throw failed(failure);
+        }
+        locked(stats::failureHidden);
+        try {
+            return call.getAsLong();
+        } catch (AllocatorException e) {
+            e.addSuppressed(failure);
+            throw e;
+        }
+    }
+
+    private OutOfMemoryException failed(OutOfMemoryException failure) {
+        lock.lock();
+        try {
+            return stats.with(failure);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Returns the memory, if nothing in it is live, after waiting for the streams that may still use it; nothing if
+     * called from within a call to the wrapped allocator or to a stream.
+     *
+     * @param isShort whether the memory is needed elsewhere
+     * @return the bytes returned
+     */
+    private long giveBack(boolean isShort) {
+        if (moveLock.isHeldByCurrentThread()) {
+            return 0;
+        }
+        moveLock.lock();
+        try {
+            final Map<Long, SyncStream> owners = new LinkedHashMap<>();
+            final long frees = freesIfIdle(owners);
+            if (frees < 0) {
+                return 0;
+            }
+            owners.values().removeIf(StreamWork::await);
+            final long base = detach(frees, owners, isShort);
+            if (base == NO_ADDRESS) {
+                return 0;
+            }
+            wrapped.free(base);
+            return memory.table.height();
+        } finally {
+            moveLock.unlock();
+        }
+    }
+
+    private long freesIfIdle(Map<Long, SyncStream> owners) {
+        lock.lock();
+        try {
+            memory.blocks.addOwners(owners);
+            return memory.isIdle() ? memory.blocks.freed() : -1;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private long detach(long frees, Map<Long, SyncStream> unfinished, boolean isShort) {
+        lock.lock();
+        try {
+            if (!memory.isIdle() || memory.blocks.freed() != frees || !unfinished.isEmpty()) {
+                return NO_ADDRESS;
+            }
+            return memory.detach(isShort);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public final void free(long address) {
+        if (memory.contains(address)) {
+            lock.lock();
+            try {
+                memory.free(address);
+            } finally {
+                lock.unlock();
+            }
+            return;
+        }
+        wrapped.free(address);
+        if (callsToRest == 0) {
+            memory.freedByOthers();
+        }
+    }
+
+    @Override
+    public final long reserve(long byteSize) {
+        try {
+            return wrapped.reserve(byteSize);
+        } catch (OutOfMemoryException e) {
+            return afterReturn(e, () -> wrapped.reserve(byteSize));
+        }
+    }
+
+    @Override
+    public final MemoryInfo info() {
+        return wrapped.info();
+    }
+
+    @Override
+    public final int spiLevel() {
+        return SpiLevel.SHRINK;
+    }
+
+    @Override
+    public final AllocatorOptions effectiveOptions() {
+        return wrapped.effectiveOptions();
+    }
+
+    @Override
+    public final AllocatorStats stats() {
+        while (true) {
+            final long moves = memory.moves();
+            final AllocatorStats of = wrapped.stats();
+            lock.lock();
+            try {
+                if (memory.moves() == moves) {
+                    return stats.with(of);
+                }
+            } finally {
+                lock.unlock();
+            }
+        }
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * <p>Returns the planned memory, and shrinks the wrapped allocator if that can be shrunk.
+     */
+    @Override
+    public final ShrinkReport shrink() {
+        final Failures failures = new Failures();
+        final long[] released = new long[1];
+        failures.run(() -> released[0] = giveBack(false));
+        locked(this::restart);
+        final ShrinkReport[] report = new ShrinkReport[1];
+        failures.run(() -> report[0] = wrapped instanceof ShrinkableAllocator shrinkable
+                ? shrinkable.shrink()
+                : new ShrinkReport(0, 0, wrapped.stats().bytesHeld(), 0, 0));
+        failures.throwIfAny();
+        return PlannedReport.of(memory, released[0], report[0]);
+    }
+
+    private void restart() {
+        callsToRest = 0;
+        if (memory.base() == NO_ADDRESS) {
+            memory.restart();
+        }
+    }
+
+    @Override
+    public final AllocatorSnapshot inspect() {
+        final PlannedReport report;
+        lock.lock();
+        try {
+            report = new PlannedReport(memory);
+        } finally {
+            lock.unlock();
+        }
+        return wrapped instanceof InspectableAllocator inspectable
+                ? report.within(inspectable.inspect())
+                : report.alone();
+    }
+
+    /** Makes what a stream has freed free for all, at the end of a run or of the stream. */
+    final void streamEnded(SyncStream stream, boolean isReleased) {
+        lock.lock();
+        try {
+            memory.endRun(stream, isReleased);
+            callsToRest = 0;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Returns the planned memory, live or not, once the streams that own memory there are done; from then on the
+     * wrapped allocator serves all calls. The provider calls it when the last reference is released, before it closes
+     * the wrapped allocator. A second call does nothing.
+     *
+     * @throws DeviceException if waiting for a stream fails; the memory is returned nevertheless
+     */
+    public final void close() {
+        moveLock.lock();
+        try {
+            final Map<Long, SyncStream> owners = new LinkedHashMap<>();
+            locked(() -> memory.blocks.addOwners(owners));
+            locked(memory::close);
+            final Failures failures = new Failures();
+            owners.values().forEach(owner -> failures.run(() -> StreamWork.await(owner)));
+            if (memory.base() != NO_ADDRESS) {
+                final long base = memory.base();
+                locked(memory::leave);
+                failures.run(() -> wrapped.free(base));
+            }
+            failures.throwIfAny();
+        } finally {
+            moveLock.unlock();
+        }
+    }
+
+    /**
+     * Logs the first mismatch, if that is possible: the caller's memory comes first. One that another allocator of the
+     * process has logged is not logged again.
+     */
+    private void logNews() {
+        hasNews = false;
+        try {
+            final String[] mismatch = new String[1];
+            locked(() -> mismatch[0] = info() + ": " + memory.describeMismatch());
+            if (isNew(mismatch[0])) {
+                LOG.log(
+                        Level.WARNING,
+                        "{0}. The rest of the run is served without the plan; other mismatches are only counted",
+                        mismatch[0]);
+            }
+        } catch (Throwable e) {
+            // A logger may throw anything, and so may the end of the Java heap.
+        }
+    }
+
+    /** Returns whether a warning is to be logged: no allocator of the process has logged it. */
+    static boolean isNew(String mismatch) {
+        return LOGGED.size() < MOST_LOGGED && LOGGED.add(mismatch);
+    }
+}

@@ -1,0 +1,133 @@
+package allocator.arena.upstream;
+
+import allocator.provider.support.Failures;
+import allocator.provider.support.LogLimit;
+import allocator.provider.support.UnreturnedMemory;
+import allocator.provider.support.event.AllocatorEvents;
+import allocator.provider.support.event.DeviceCall;
+import allocator.provider.support.event.DevicePart;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
+import allocator.spi.MemoryInfo;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The upstream allocator of an arena, called by one thread at a time and without the lock of a lane.
+ *
+ * <p>A free takes effect (A-07). Memory that the upstream allocator's device did not take back belongs to the upstream
+ * allocator, which reports it as {@link UnreturnedMemory}: it counts towards the arena's limit, and the arena has it
+ * offered to the device again.
+ */
+public final class Upstream {
+    private static final Logger LOG = System.getLogger(Upstream.class.getName());
+    private static final Set<String> COUNTERS = Set.of("failedReturns", "unreturnedBytes");
+
+    private final Allocator allocator;
+    private final @Nullable UnreturnedMemory unreturned;
+    private final MemoryInfo info;
+    private final LogLimit logLimit = new LogLimit();
+
+    /** Creates an instance for an upstream allocator. */
+    public Upstream(Allocator allocator) {
+        this.allocator = allocator;
+        unreturned = allocator.as(UnreturnedMemory.class).orElse(null);
+        info = allocator.info();
+    }
+
+    /** Returns the memory that the upstream allocator serves. */
+    public MemoryInfo info() {
+        return info;
+    }
+
+    /**
+     * Takes memory.
+     *
+     * @param part what the memory is for
+     * @param byteSize size in bytes, above zero
+     * @return its address
+     * @throws DeviceException if the address that the upstream allocator returned is zero or not aligned; the memory
+     *     was given back
+     */
+    public long take(DevicePart part, long byteSize) {
+        final long address = UpstreamCalls.take(allocator, part, byteSize);
+        final DeviceException unusable = UpstreamAddress.failure(info, address, byteSize);
+        if (unusable != null) {
+            if (address != 0) {
+                giveBack(address, byteSize, DevicePart.UNUSED);
+            }
+            throw unusable;
+        }
+        return address;
+    }
+
+    /**
+     * Frees a block of the upstream allocator. A {@link DeviceException}, which a free no longer throws, means that the
+     * block is dead.
+     *
+     * @param address the block
+     * @param byteSize its size in bytes
+     * @param part what the memory was for
+     * @return {@code null} if the block is dead; otherwise what the upstream allocator threw, against its contract
+     */
+    public @Nullable Throwable giveBack(long address, long byteSize, DevicePart part) {
+        final DeviceCall call = AllocatorEvents.shrinking(info, part, byteSize);
+        Throwable failure = null;
+        try {
+            allocator.free(address);
+        } catch (Throwable e) {
+            failure = e;
+        }
+        call.end(failure == null, address);
+        if (failure != null) {
+            log(address, byteSize, failure);
+        }
+        return failure instanceof DeviceException ? null : failure;
+    }
+
+    /** Logs, if that is possible: the memory that the message is about comes first. */
+    private void log(long address, long byteSize, Throwable failure) {
+        final long number = logLimit.next();
+        if (number == 0) {
+            return;
+        }
+        try {
+            LOG.log(
+                    Level.WARNING,
+                    "{0}: the free of {1} bytes at 0x{2} failed, {3}: {4}{5}",
+                    info,
+                    Long.toString(byteSize),
+                    Long.toHexString(address),
+                    failure instanceof DeviceException
+                            ? "they count as returned"
+                            : "they stay held and unused until the close",
+                    Failures.describe(failure),
+                    LogLimit.suffix(number));
+        } catch (Throwable e) {
+            // A logger may throw anything, and so may the end of the Java heap.
+        }
+    }
+
+    /** Returns the bytes that the upstream allocator's device did not take back. Does not wait for the device. */
+    public long unreturnedBytes() {
+        return unreturned == null ? 0 : unreturned.unreturnedBytes();
+    }
+
+    /** Has that memory offered to the device again, and returns the bytes that it has taken back. */
+    public long returnAgain() {
+        return unreturned == null || unreturned.unreturnedBytes() == 0 ? 0 : unreturned.returnAgain();
+    }
+
+    /** Returns the upstream allocator's own counters of that memory; none if it does not report it. */
+    public List<AllocatorStats.Counter> counters() {
+        return unreturned == null
+                ? List.of()
+                : allocator.stats().counters().stream()
+                        .filter(counter -> COUNTERS.contains(counter.name()))
+                        .toList();
+    }
+}
