@@ -89,22 +89,19 @@ final class PlanTable {
     }
 
     private int[] findPredecessors() {
-        int[] found = new int[4 * offsets.length];
+        final IntStream.Builder found = IntStream.builder();
         int count = 0;
         for (int plan = 0; plan < names.size(); plan++) {
             final LatestBlocks latest = new LatestBlocks();
             for (int block = first(plan); block < end(plan); block++) {
                 predecessorsFrom[block] = count;
-                for (final int before : latest.place(block)) {
-                    if (count == found.length) {
-                        found = Arrays.copyOf(found, 2 * count);
-                    }
-                    found[count++] = before;
-                }
+                final int[] before = latest.place(block);
+                count += before.length;
+                Arrays.stream(before).forEach(found);
             }
         }
         predecessorsFrom[offsets.length] = count;
-        return Arrays.copyOf(found, count);
+        return found.build().toArray();
     }
 
     private long[] findBands() {

@@ -26,6 +26,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -203,7 +204,11 @@ public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocat
         long base = NO_ADDRESS;
         try {
             base = wrapped.reserve(height);
-            attach(base);
+            final long obtained = base;
+            locked(() -> {
+                stats.attached();
+                memory.attach(obtained);
+            });
         } catch (OutOfMemoryException e) {
             locked(() -> {
                 stats.failureHidden();
@@ -216,20 +221,17 @@ public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocat
         }
     }
 
-    private void attach(long base) {
-        lock.lock();
-        try {
-            stats.attached();
-            memory.attach(base);
-        } finally {
-            lock.unlock();
-        }
+    private void locked(Runnable work) {
+        computed(() -> {
+            work.run();
+            return true;
+        });
     }
 
-    private void locked(Runnable work) {
+    private <T> T computed(Supplier<T> work) {
         lock.lock();
         try {
-            work.run();
+            return work.get();
         } finally {
             lock.unlock();
         }
@@ -239,11 +241,11 @@ public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocat
     private long afterReturn(OutOfMemoryException failure, LongSupplier call) {
         try {
             if (giveBack(true) == 0) {
-                throw failed(failure);
+                throw computed(() -> stats.with(failure));
             }
         } catch (DeviceException e) {
             failure.addSuppressed(e);
-            throw failed(failure);
+            throw computed(() -> stats.with(failure));
         }
         locked(stats::failureHidden);
         try {
@@ -251,15 +253,6 @@ public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocat
         } catch (AllocatorException e) {
             e.addSuppressed(failure);
             throw e;
-        }
-    }
-
-    private OutOfMemoryException failed(OutOfMemoryException failure) {
-        lock.lock();
-        try {
-            return stats.with(failure);
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -276,42 +269,20 @@ public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocat
         }
         moveLock.lock();
         try {
+            final long base = memory.base();
             final Map<Long, SyncStream> owners = new LinkedHashMap<>();
-            final long frees = freesIfIdle(owners);
-            if (frees < 0) {
-                return 0;
-            }
+            final long frees = computed(() -> {
+                memory.blocks.addOwners(owners);
+                return memory.blocks.freed();
+            });
             owners.values().removeIf(StreamWork::await);
-            final long base = detach(frees, owners, isShort);
-            if (base == NO_ADDRESS) {
+            if (!owners.isEmpty() || !computed(() -> memory.detach(frees, isShort))) {
                 return 0;
             }
             wrapped.free(base);
             return memory.table.height();
         } finally {
             moveLock.unlock();
-        }
-    }
-
-    private long freesIfIdle(Map<Long, SyncStream> owners) {
-        lock.lock();
-        try {
-            memory.blocks.addOwners(owners);
-            return memory.isIdle() ? memory.blocks.freed() : -1;
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private long detach(long frees, Map<Long, SyncStream> unfinished, boolean isShort) {
-        lock.lock();
-        try {
-            if (!memory.isIdle() || memory.blocks.freed() != frees || !unfinished.isEmpty()) {
-                return NO_ADDRESS;
-            }
-            return memory.detach(isShort);
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -327,7 +298,7 @@ public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocat
             return;
         }
         wrapped.free(address);
-        if (callsToRest == 0) {
+        if (address != NO_ADDRESS && callsToRest == 0) {
             memory.freedByOthers();
         }
     }
@@ -400,13 +371,7 @@ public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocat
 
     @Override
     public final AllocatorSnapshot inspect() {
-        final PlannedReport report;
-        lock.lock();
-        try {
-            report = new PlannedReport(memory);
-        } finally {
-            lock.unlock();
-        }
+        final PlannedReport report = computed(() -> new PlannedReport(memory));
         return wrapped instanceof InspectableAllocator inspectable
                 ? report.within(inspectable.inspect())
                 : report.alone();
@@ -414,13 +379,10 @@ public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocat
 
     /** Makes what a stream has freed free for all, at the end of a run or of the stream. */
     final void streamEnded(SyncStream stream, boolean isReleased) {
-        lock.lock();
-        try {
+        locked(() -> {
             memory.endRun(stream, isReleased);
             callsToRest = 0;
-        } finally {
-            lock.unlock();
-        }
+        });
     }
 
     /**
@@ -434,12 +396,12 @@ public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocat
         moveLock.lock();
         try {
             final Map<Long, SyncStream> owners = new LinkedHashMap<>();
-            locked(() -> memory.blocks.addOwners(owners));
             locked(memory::close);
+            locked(() -> memory.blocks.addOwners(owners));
             final Failures failures = new Failures();
             owners.values().forEach(owner -> failures.run(() -> StreamWork.await(owner)));
-            if (memory.base() != NO_ADDRESS) {
-                final long base = memory.base();
+            final long base = memory.base();
+            if (base != NO_ADDRESS) {
                 locked(memory::leave);
                 failures.run(() -> wrapped.free(base));
             }
@@ -456,13 +418,12 @@ public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocat
     private void logNews() {
         hasNews = false;
         try {
-            final String[] mismatch = new String[1];
-            locked(() -> mismatch[0] = info() + ": " + memory.describeMismatch());
-            if (isNew(mismatch[0])) {
+            final String mismatch = info() + ": " + this.<String>computed(memory::describeMismatch);
+            if (isNew(mismatch)) {
                 LOG.log(
                         Level.WARNING,
                         "{0}. The rest of the run is served without the plan; other mismatches are only counted",
-                        mismatch[0]);
+                        mismatch);
             }
         } catch (Throwable e) {
             // A logger may throw anything, and so may the end of the Java heap.

@@ -138,27 +138,30 @@ final class PlannedMemory {
     }
 
     /**
-     * Forgets the memory, which is returned after all work on it. Nothing is live.
+     * Forgets the memory, which is returned after all work on it, if nothing in it is live.
      *
+     * @param frees how many blocks had been freed before the work was waited for; if there are more, nothing changes
      * @param isShort whether it is needed elsewhere, so that it is not to be taken again at once
-     * @return its address
+     * @return whether the memory is forgotten
      */
-    long detach(boolean isShort) {
+    boolean detach(long frees, boolean isShort) {
+        if (!isIdle() || blocks.freed() != frees) {
+            return false;
+        }
         blocks.settleAll();
         if (isShort) {
             course.giveUp();
         } else {
             course.restart();
         }
-        return leave();
+        leave();
+        return true;
     }
 
-    /** Forgets the memory, live or not, and returns its address, {@link #NO_ADDRESS} if there is none. */
-    long leave() {
-        final long address = base;
+    /** Forgets the memory, live or not. */
+    void leave() {
         base = NO_ADDRESS;
         moves++;
-        return address;
     }
 
     /** Lets others serve all calls from here on. */

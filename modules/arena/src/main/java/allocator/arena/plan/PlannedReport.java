@@ -34,16 +34,13 @@ final class PlannedReport {
         addFree(memory, end, height);
     }
 
+    /** Adds free memory, by band: what a stream has freed in a band may wait for it. */
     private void addFree(PlannedMemory memory, long from, long to) {
         final long[] starts = memory.table.bandStarts;
         long start = from;
-        while (start < to) {
-            int band = memory.table.bandAt(start);
+        for (int band = memory.table.bandAt(from); start < to; band++) {
+            final long end = band + 1 < starts.length ? Math.min(starts[band + 1], to) : to;
             final long streamId = memory.blocks.idOfFreeing(band);
-            do {
-                band++;
-            } while (band < starts.length && starts[band] < to && memory.blocks.idOfFreeing(band) == streamId);
-            final long end = band < starts.length ? Math.min(starts[band], to) : to;
             chunks.add(new Chunk(base + start, end - start, 0, streamId == 0 ? State.FREE : State.WAITING, streamId));
             start = end;
         }

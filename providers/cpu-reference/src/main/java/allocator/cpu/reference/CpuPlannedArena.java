@@ -8,9 +8,19 @@ import allocator.spi.SyncStream;
 final class CpuPlannedArena extends PlannedStreamAllocator implements CpuArena {
     private final CpuArena arena;
 
-    CpuPlannedArena(CpuArena arena, ArenaPlans plans) {
+    private CpuPlannedArena(CpuArena arena, ArenaPlans plans) {
         super(arena, plans);
         this.arena = arena;
+    }
+
+    /** Returns an arena that follows plans, or the given one if there are none. */
+    static CpuArena over(CpuArena arena, ArenaPlans plans) {
+        try {
+            return plans.isEmpty() ? arena : new CpuPlannedArena(arena, plans);
+        } catch (Throwable e) { // the end of the Java heap
+            arena.destroy();
+            throw e;
+        }
     }
 
     @Override

@@ -159,8 +159,7 @@ public final class CpuReferenceFactory implements EpFactory {
             case BFC -> {
                 final AllocatorOptions effective =
                         served.resolve(ArenaOptions.applicable(BFC_KEYS, served, !plans.isEmpty()));
-                final CpuArena arena = CpuBfcArena.of(upstream, platform, config, effective);
-                yield plans.isEmpty() ? arena : new CpuPlannedArena(arena, plans);
+                yield CpuPlannedArena.over(CpuBfcArena.of(upstream, platform, config, effective), plans);
             }
             case BUMP ->
                 new CpuBumpArena(

@@ -127,7 +127,7 @@ public final class CudaArenaFactory extends CudaEpFactory {
                 config.withPlacementPolicy(served.get(ArenaOptions.POLICY)),
                 PeerAccess.ordinals(served),
                 inForce(served, !plans.isEmpty()));
-        return plans.isEmpty() ? arena : new PlannedArena<>(device, arena, plans);
+        return PlannedArena.over(device, arena, plans);
     }
 
     /** The settings of an arena, also where it stands in for a pool that cannot be had. */

@@ -18,10 +18,21 @@ final class PlannedArena<A extends CudaAllocator & StreamAwareAllocator> extends
     private final CudaDevice device;
     private final A wrapped;
 
-    PlannedArena(CudaDevice device, A wrapped, ArenaPlans plans) {
+    private PlannedArena(CudaDevice device, A wrapped, ArenaPlans plans) {
         super(wrapped, plans);
         this.device = device;
         this.wrapped = wrapped;
+    }
+
+    /** Returns memory that follows plans, or the given memory if there are none. */
+    static <A extends CudaAllocator & StreamAwareAllocator> CudaAllocator over(
+            CudaDevice device, A wrapped, ArenaPlans plans) {
+        try {
+            return plans.isEmpty() ? wrapped : new PlannedArena<>(device, wrapped, plans);
+        } catch (Throwable e) { // the end of the Java heap
+            wrapped.destroy();
+            throw e;
+        }
     }
 
     @Override
