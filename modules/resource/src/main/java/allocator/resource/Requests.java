@@ -57,13 +57,4 @@ public final class Requests {
                     byteAlignment, "is more than the " + most + " that " + resource + " supports");
         }
     }
-
-    /** Returns the next multiple of a power of two. */
-    static long roundUp(long byteSize, long granularity) {
-        final long mask = granularity - 1;
-        if (byteSize > Long.MAX_VALUE - mask) {
-            throw InvalidSizeException.overflow(byteSize, granularity);
-        }
-        return (byteSize + mask) & ~mask;
-    }
 }

@@ -22,8 +22,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A program that calls each resource that keeps books with each of its allocations on the Java heap failing. A call that
- * fails has changed nothing.
+ * A program that calls each resource that keeps books with each of its allocations on the Java heap failing. A call
+ * that fails has changed nothing.
  */
 final class EachEnd {
     private static final long BYTES = 100;

@@ -5,10 +5,9 @@ import static allocator.resource.EachEnd.require;
 import allocator.resource.EachEnd.Source;
 import allocator.resource.budget.Budget;
 import allocator.resource.tracked.Access;
-import allocator.resource.tracked.MisorderedUseException;
-import allocator.resource.tracked.StaleBlockException;
 import allocator.resource.tracked.StreamEvents;
 import allocator.resource.tracked.TrackedBlock;
+import allocator.resource.tracked.TrackedBlockException;
 import allocator.resource.tracked.TrackedLaunch;
 import allocator.resource.tracked.TrackedMemory;
 import allocator.spi.SyncStream;
@@ -131,7 +130,7 @@ final class EachTrackedEnd implements StackEnds.Subject {
     private void finish() {
         try {
             memory.finish(block(), Access.WRITE, OTHER);
-        } catch (MisorderedUseException | StaleBlockException e) {
+        } catch (TrackedBlockException e) {
             // None is.
         }
     }
@@ -139,7 +138,7 @@ final class EachTrackedEnd implements StackEnds.Subject {
     private void free() {
         try {
             memory.free(block());
-        } catch (StaleBlockException e) {
+        } catch (TrackedBlockException e) {
             require(kind.compareTo(Kind.FREE) >= 0, e);
         }
     }

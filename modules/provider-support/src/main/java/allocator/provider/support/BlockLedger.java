@@ -273,6 +273,18 @@ public final class BlockLedger<T> {
      * @throws InvalidFreeException if no live block starts there; nothing changes, and the device is not called
      */
     public void free(long address) {
+        free(address, null);
+    }
+
+    /**
+     * Ends the life of a block as {@link #free(long)} does, and gives its memory back for another owner than that of
+     * its allocation, such as the stream that orders the free.
+     *
+     * @param address what the allocation returned
+     * @param newOwner what the block belongs to from now on; {@code null} for its present owner
+     * @throws InvalidFreeException if no live block starts there; nothing changes, and the device is not called
+     */
+    public void free(long address, @Nullable T newOwner) {
         final long byteSize;
         final T owner;
         synchronized (this) {
@@ -281,7 +293,7 @@ public final class BlockLedger<T> {
                 throw invalidFree(address, slot);
             }
             byteSize = blocks.value(slot);
-            owner = blocks.attachment(slot);
+            owner = newOwner == null ? blocks.attachment(slot) : newOwner;
             removeLive(slot, byteSize);
         }
         giveBackTwice(address, byteSize, owner);

@@ -1,80 +1,32 @@
 package allocator.resource.log;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.ClosedByInterruptException;
-import java.nio.channels.FileChannel;
+import java.io.RandomAccessFile;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 
-/**
- * The file of a log. An interrupt of the calling thread stays pending and has no effect on the file, although it closes
- * a channel: the file is opened again then.
- */
+/** The file of a log. An interrupt of the calling thread has no effect on it, as it would on a channel. */
 final class LogFile implements FileLines.Target {
-    private final Path file;
-    private FileChannel channel;
+    private final RandomAccessFile file;
 
     /** Starts an empty file, which replaces one that exists. */
-    LogFile(Path file) throws IOException {
-        this.file = file;
-        channel = FileChannel.open(
-                file, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE);
+    LogFile(Path path) throws IOException {
+        file = new RandomAccessFile(path.toFile(), "rw");
+        file.setLength(0);
     }
 
     @Override
     public void write(byte[] from, int length, long position) throws IOException {
-        uninterrupted(position, () -> {
-            final ByteBuffer left = ByteBuffer.wrap(from, 0, length);
-            while (left.hasRemaining()) {
-                channel.write(left, position + left.position());
-            }
-        });
+        file.seek(position);
+        file.write(from, 0, length);
     }
 
     @Override
     public void truncate(long size) throws IOException {
-        uninterrupted(size, () -> channel.truncate(size));
+        file.setLength(size);
     }
 
     @Override
     public void close() throws IOException {
-        channel.close();
-    }
-
-    private interface Action {
-        void run() throws IOException;
-    }
-
-    private void uninterrupted(long leastSize, Action action) throws IOException {
-        boolean wasInterrupted = Thread.interrupted();
-        boolean isDone = false;
-        try {
-            while (!isDone) {
-                try {
-                    openAgain(leastSize);
-                    action.run();
-                    isDone = true;
-                } catch (ClosedByInterruptException e) {
-                    wasInterrupted |= Thread.interrupted();
-                }
-            }
-        } finally {
-            if (wasInterrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
-    }
-
-    /** Opens the file again if an interrupt has closed it. */
-    private void openAgain(long leastSize) throws IOException {
-        if (channel.isOpen()) {
-            return;
-        }
-        channel = FileChannel.open(file, StandardOpenOption.WRITE);
-        if (channel.size() < leastSize) {
-            channel.close();
-            throw new IOException(file + " is another file now");
-        }
+        file.close();
     }
 }

@@ -76,7 +76,7 @@ public final class TraceLog extends LineLog {
      * cannot be written is written later; lines are dropped once 64 KiB of them are waiting. A failed write is undone,
      * so the file has whole lines, unless the process ends in the middle of a write.
      *
-     * @param file the file
+     * @param file the file, in the default file system
      * @return the log
      * @throws IOException if the file cannot be opened
      */

@@ -1,6 +1,5 @@
 package allocator.resource.tracked;
 
-import allocator.spi.AllocatorException;
 import allocator.spi.StreamHazardException.Site;
 import allocator.spi.SyncStream;
 import java.util.HashMap;
@@ -34,7 +33,7 @@ final class CheckedUses {
     Waits open(TrackedBlock block, Access access, SyncStream stream) {
         try {
             return block.open(access, stream);
-        } catch (StaleBlockException | MisorderedUseException e) {
+        } catch (TrackedBlockException e) {
             throw explained(e, block);
         }
     }
@@ -65,7 +64,7 @@ final class CheckedUses {
         final Sites known = known(block);
         try {
             block.free();
-        } catch (StaleBlockException | MisorderedUseException e) {
+        } catch (TrackedBlockException e) {
             throw explained(e, block);
         }
         synchronized (this) {
@@ -79,30 +78,24 @@ final class CheckedUses {
     }
 
     /** Returns the exception for a rejected use or free, with the call site of the earlier one as its cause. */
-    private synchronized AllocatorException explained(AllocatorException rejection, TrackedBlock block) {
+    private synchronized TrackedBlockException explained(TrackedBlockException rejection, TrackedBlock block) {
         final Sites known = sites.get(block);
-        if (known == null) {
+        final SyncStream other = rejection.other();
+        Site earlier = null;
+        if (known != null && rejection.kind() == TrackedBlockException.Kind.STALE) {
+            earlier = known.free;
+        } else if (known != null && other != null) {
+            earlier = known.preparations.get(other.id());
+        }
+        if (earlier == null) {
             return rejection;
         }
-        final AllocatorException explained = switch (rejection) {
-            case StaleBlockException stale
-            when known.free != null -> new StaleBlockException(message(stale, known.free), known.free);
-            case MisorderedUseException misordered -> explained(misordered, known);
-            default -> rejection;
-        };
+        final TrackedBlockException explained = new TrackedBlockException(
+                rejection.kind(),
+                rejection.getMessage() + ", by the " + earlier.name() + " at " + earlier.line(),
+                earlier,
+                other);
         explained.setStackTrace(rejection.getStackTrace());
         return explained;
-    }
-
-    private static MisorderedUseException explained(MisorderedUseException misordered, Sites known) {
-        final SyncStream other = misordered.other();
-        final Site earlier = other == null ? null : known.preparations.get(other.id());
-        return earlier == null
-                ? misordered
-                : new MisorderedUseException(message(misordered, earlier), earlier, misordered.other());
-    }
-
-    private static String message(AllocatorException rejection, Site earlier) {
-        return rejection.getMessage() + ", by the " + earlier.name() + " at " + earlier.line();
     }
 }

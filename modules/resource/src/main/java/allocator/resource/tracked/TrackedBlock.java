@@ -1,6 +1,7 @@
 package allocator.resource.tracked;
 
 import allocator.provider.support.BriefLock;
+import allocator.resource.tracked.TrackedBlockException.Kind;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
 import java.util.List;
@@ -86,7 +87,7 @@ public final class TrackedBlock {
 
     void requireOwner(TrackedMemory memory) {
         if (owner != memory) {
-            throw new ForeignBlockException(this + " belongs to " + owner + ", not to " + memory);
+            throw new TrackedBlockException(Kind.FOREIGN, this + " belongs to " + owner + ", not to " + memory);
         }
     }
 
@@ -182,7 +183,7 @@ public final class TrackedBlock {
 
     private void requireLive() {
         if (isFreed) {
-            throw new StaleBlockException(this + " is already freed");
+            throw new TrackedBlockException(Kind.STALE, this + " is already freed");
         }
     }
 
@@ -190,8 +191,11 @@ public final class TrackedBlock {
         for (StreamUse other : uses) {
             if (other.stream.id() != stream.id() && other.conflictsWith(access)) {
                 final String use = (access == Access.WRITE ? "write" : "read") + " on " + stream;
-                throw new MisorderedUseException(
-                        this + " cannot be prepared for a " + use + openOn(other.stream), null, other.stream);
+                throw new TrackedBlockException(
+                        Kind.MISORDERED,
+                        this + " cannot be prepared for a " + use + openOn(other.stream),
+                        null,
+                        other.stream);
             }
         }
     }
@@ -236,7 +240,8 @@ public final class TrackedBlock {
     private StreamUse closeUse(Access access, SyncStream stream) {
         final StreamUse mine = use(stream);
         if (!mine.close(access)) {
-            throw new MisorderedUseException(
+            throw new TrackedBlockException(
+                    Kind.MISORDERED,
                     this + " was not prepared for a " + (access == Access.WRITE ? "write" : "read") + " on " + stream);
         }
         return mine;
@@ -335,7 +340,8 @@ public final class TrackedBlock {
             for (int i = 0; i < uses.size(); i++) {
                 final StreamUse use = uses.get(i);
                 if (use.isOpen()) {
-                    throw new MisorderedUseException(this + " cannot be freed" + openOn(use.stream), null, use.stream);
+                    throw new TrackedBlockException(
+                            Kind.MISORDERED, this + " cannot be freed" + openOn(use.stream), null, use.stream);
                 }
             }
             isFreed = true;

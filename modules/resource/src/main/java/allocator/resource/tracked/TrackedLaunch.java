@@ -34,7 +34,7 @@ public final class TrackedLaunch implements AutoCloseable {
      * @param block the block
      * @param access how the work accesses it
      * @return this launch
-     * @throws ForeignBlockException if the block belongs to another memory
+     * @throws TrackedBlockException if the block belongs to another memory
      * @throws IllegalStateException if the launch is already prepared
      */
     public TrackedLaunch uses(TrackedBlock block, Access access) {
@@ -55,8 +55,7 @@ public final class TrackedLaunch implements AutoCloseable {
     /**
      * Prepares all blocks, or none. Call it before the work is submitted.
      *
-     * @throws StaleBlockException if a block is freed
-     * @throws MisorderedUseException if a use of a block on another stream is open
+     * @throws TrackedBlockException if a block is freed, or a use of it on another stream is open
      * @throws DeviceException if the driver fails
      * @throws IllegalStateException if the launch is already prepared
      */

@@ -81,9 +81,9 @@ public final class TrackedMemory implements AutoCloseable {
     }
 
     /**
-     * Creates a memory without blocks that checks its uses: {@link StaleBlockException} and
-     * {@link MisorderedUseException} have the call site of the free or the use that they conflict with as their cause,
-     * and uses are {@linkplain StreamEvents#check checked} against those of the device that are not tracked. For tests.
+     * Creates a memory without blocks that checks its uses: a {@link TrackedBlockException} has the call site of the
+     * free or the use that it conflicts with as its cause, and uses are {@linkplain StreamEvents#check checked} against
+     * those of the device that are not tracked. For tests.
      *
      * @param upstream as of the constructor
      * @param events as of the constructor
@@ -171,13 +171,15 @@ public final class TrackedMemory implements AutoCloseable {
      * @param address its address
      * @param generation its generation
      * @return the block
-     * @throws StaleBlockException if it is not live; the message names the block that is there now, if any
+     * @throws TrackedBlockException if it is not live; the message names the block that is there now, if any
      */
     public TrackedBlock find(long address, long generation) {
         final TrackedBlock block = live.get(address);
         if (block == null || block.generation() != generation || block.isFreed()) {
-            throw new StaleBlockException("0x" + Long.toHexString(address) + " of generation " + generation
-                    + " is not live; there is " + (block == null ? "nothing" : block.toString()));
+            throw new TrackedBlockException(
+                    TrackedBlockException.Kind.STALE,
+                    "0x" + Long.toHexString(address) + " of generation " + generation + " is not live; there is "
+                            + (block == null ? "nothing" : block.toString()));
         }
         return block;
     }
@@ -188,9 +190,8 @@ public final class TrackedMemory implements AutoCloseable {
      * @param block the block
      * @param access how the work accesses it
      * @param stream the stream of the work
-     * @throws StaleBlockException if the block is freed
-     * @throws ForeignBlockException if the block belongs to another memory
-     * @throws MisorderedUseException if a use on another stream is open and nothing would order the two
+     * @throws TrackedBlockException if the block is freed, or belongs to another memory, or a use on another stream is
+     *     open and nothing would order the two
      * @throws DeviceException if the driver fails; the block is as before
      * @throws IllegalStateException if a stream to wait for, or with, is closed and has not ended; the block is as
      *     before
@@ -269,8 +270,7 @@ public final class TrackedMemory implements AutoCloseable {
      * @param block the block
      * @param access the access it was prepared for
      * @param stream the stream of the work
-     * @throws MisorderedUseException if no such use was prepared
-     * @throws ForeignBlockException if the block belongs to another memory
+     * @throws TrackedBlockException if no such use was prepared, or the block belongs to another memory
      * @throws DeviceException if the driver fails; the next use of the block then waits for all work submitted to the
      *     stream
      * @throws IllegalStateException if the stream is closed; the use is finished, and complete once the stream has
@@ -316,9 +316,8 @@ public final class TrackedMemory implements AutoCloseable {
      * Frees a block. It is stale at once; its memory is returned when its uses are complete. Never waits.
      *
      * @param block the block
-     * @throws StaleBlockException if it is already freed
-     * @throws ForeignBlockException if it belongs to another memory
-     * @throws MisorderedUseException if a use is prepared and not finished; nothing changes
+     * @throws TrackedBlockException if it is already freed, or belongs to another memory, or a use is prepared and not
+     *     finished; nothing changes
      */
     public void free(TrackedBlock block) {
         block.requireOwner(this);

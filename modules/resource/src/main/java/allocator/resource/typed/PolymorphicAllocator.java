@@ -1,7 +1,10 @@
 package allocator.resource.typed;
 
 import allocator.resource.MemoryResource;
+import allocator.resource.StreamBoundResource;
+import allocator.resource.StreamOrderedMemoryResource;
 import allocator.spi.InvalidSizeException;
+import allocator.spi.SyncStream;
 import java.lang.foreign.ValueLayout;
 
 /**
@@ -44,6 +47,19 @@ public record PolymorphicAllocator<L extends ValueLayout>(MemoryResource resourc
      */
     public <M extends ValueLayout> PolymorphicAllocator<M> with(M other) {
         return new PolymorphicAllocator<>(resource, other);
+    }
+
+    /**
+     * Returns an allocator of the same layout whose calls are ordered on a stream, as {@link StreamBoundResource} has
+     * it: work already queued on the stream may still use an array that is deallocated.
+     *
+     * @param stream the stream
+     * @return the allocator
+     * @throws allocator.resource.StackOrderException if the resource is bound to a stream already
+     */
+    public PolymorphicAllocator<L> on(SyncStream stream) {
+        return new PolymorphicAllocator<>(
+                new StreamBoundResource(StreamOrderedMemoryResource.of(resource), stream), layout);
     }
 
     static long byteSize(ValueLayout layout, long count) {

@@ -1,7 +1,7 @@
 /**
  * Arrays of one {@link java.lang.foreign.ValueLayout} on any resource, sized by their number of elements.
  *
- * <p>{@link allocator.resource.typed.PolymorphicAllocator} and {@link allocator.resource.typed.StreamOrderedAllocator}
- * allocate and deallocate arrays; a {@link allocator.resource.typed.TypedBuffer} owns one and can change its size.
+ * <p>A {@link allocator.resource.typed.PolymorphicAllocator} allocates and deallocates arrays, in the order of a stream
+ * if it is bound to one; a {@link allocator.resource.typed.TypedBuffer} owns one and can change its size.
  */
 package allocator.resource.typed;

@@ -322,27 +322,30 @@ class TrackedMemoryTest {
         void staleForeignAndMisorderedUsesAreDistinguishedAndNameTheTag() {
             TrackedBlock block = memory.allocate(MIB, one, "scores");
             assertThatThrownBy(() -> memory.finish(block, Access.READ, one))
-                    .isInstanceOf(MisorderedUseException.class)
+                    .hasFieldOrPropertyWithValue("kind", TrackedBlockException.Kind.MISORDERED)
                     .hasMessageContaining("block 'scores' of 1048576 bytes");
             memory.prepare(block, Access.READ, one);
             assertThatThrownBy(() -> memory.finish(block, Access.WRITE, one))
-                    .isInstanceOf(MisorderedUseException.class);
+                    .hasFieldOrPropertyWithValue("kind", TrackedBlockException.Kind.MISORDERED);
             assertThatThrownBy(() -> memory.prepare(block, Access.WRITE, two))
-                    .isInstanceOf(MisorderedUseException.class);
-            assertThatThrownBy(() -> memory.free(block)).isInstanceOf(MisorderedUseException.class);
+                    .hasFieldOrPropertyWithValue("kind", TrackedBlockException.Kind.MISORDERED);
+            assertThatThrownBy(() -> memory.free(block))
+                    .hasFieldOrPropertyWithValue("kind", TrackedBlockException.Kind.MISORDERED);
             memory.finish(block, Access.READ, one);
             assertThat(memory.find(block.address(), block.generation())).isSameAs(block);
             memory.free(block);
-            assertThatThrownBy(() -> memory.free(block)).isInstanceOf(StaleBlockException.class);
+            assertThatThrownBy(() -> memory.free(block))
+                    .hasFieldOrPropertyWithValue("kind", TrackedBlockException.Kind.STALE);
             assertThatThrownBy(() -> memory.prepare(block, Access.READ, one))
-                    .isInstanceOf(StaleBlockException.class)
+                    .hasFieldOrPropertyWithValue("kind", TrackedBlockException.Kind.STALE)
                     .hasMessageContaining("scores");
             assertThatThrownBy(() -> memory.find(block.address(), block.generation()))
-                    .isInstanceOf(StaleBlockException.class);
+                    .hasFieldOrPropertyWithValue("kind", TrackedBlockException.Kind.STALE);
             TrackedMemory other = new TrackedMemory(resource, events, Budget.of("other", 1));
-            assertThatThrownBy(() -> other.free(block)).isInstanceOf(ForeignBlockException.class);
+            assertThatThrownBy(() -> other.free(block))
+                    .hasFieldOrPropertyWithValue("kind", TrackedBlockException.Kind.FOREIGN);
             assertThatThrownBy(() -> other.launch(one).uses(block, Access.READ))
-                    .isInstanceOf(ForeignBlockException.class);
+                    .hasFieldOrPropertyWithValue("kind", TrackedBlockException.Kind.FOREIGN);
         }
 
         @Test
@@ -355,7 +358,7 @@ class TrackedMemoryTest {
             assertThat(young.address()).isEqualTo(old.address());
             assertThat(young.generation()).isGreaterThan(old.generation());
             assertThatThrownBy(() -> memory.find(old.address(), old.generation()))
-                    .isInstanceOf(StaleBlockException.class)
+                    .hasFieldOrPropertyWithValue("kind", TrackedBlockException.Kind.STALE)
                     .hasMessageContaining("young");
             memory.free(young);
         }
@@ -369,7 +372,7 @@ class TrackedMemoryTest {
             memory.finish(block, Access.READ, two);
             memory.prepare(block, Access.WRITE, one);
             assertThatThrownBy(() -> memory.prepare(block, Access.READ, two))
-                    .isInstanceOf(MisorderedUseException.class);
+                    .hasFieldOrPropertyWithValue("kind", TrackedBlockException.Kind.MISORDERED);
             memory.finish(block, Access.WRITE, one);
             memory.free(block);
         }
@@ -392,7 +395,7 @@ class TrackedMemoryTest {
             TrackedBlock freed = memory.allocate(MIB, one, "freed");
             memory.free(freed);
             TrackedLaunch launch = memory.launch(two).uses(good, Access.WRITE).uses(freed, Access.READ);
-            assertThatThrownBy(launch::prepare).isInstanceOf(StaleBlockException.class);
+            assertThatThrownBy(launch::prepare).hasFieldOrPropertyWithValue("kind", TrackedBlockException.Kind.STALE);
             memory.free(good);
         }
 
@@ -417,7 +420,7 @@ class TrackedMemoryTest {
                     .uses(block, Access.READ);
             launch.prepare();
             assertThatThrownBy(() -> memory.prepare(block, Access.READ, two))
-                    .isInstanceOf(MisorderedUseException.class);
+                    .hasFieldOrPropertyWithValue("kind", TrackedBlockException.Kind.MISORDERED);
             assertThatThrownBy(() -> launch.uses(block, Access.READ)).isInstanceOf(IllegalStateException.class);
             int records = events.records();
             launch.commit();

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.resource.FakeResource;
 import allocator.spi.InvalidSizeException;
+import allocator.testkit.FakeStream;
 import java.lang.foreign.ValueLayout;
 import org.junit.jupiter.api.Test;
 
@@ -39,5 +40,28 @@ class PolymorphicAllocatorTest {
         var ints = new PolymorphicAllocator<>(addresses, ValueLayout.JAVA_INT);
         assertThat(ints).isEqualTo(new PolymorphicAllocator<>(addresses, ValueLayout.JAVA_INT));
         assertThat(ints).isNotEqualTo(new PolymorphicAllocator<>(new FakeResource(1), ValueLayout.JAVA_INT));
+    }
+
+    @Test
+    void everyCallIsOnTheStream() {
+        FakeStream stream = new FakeStream(addresses.memory());
+        var floats = new PolymorphicAllocator<>(addresses, ValueLayout.JAVA_FLOAT).on(stream);
+        floats.deallocate(floats.allocate(5), 5);
+        assertThat(addresses.calls)
+                .containsExactly(
+                        "on " + stream.handle(),
+                        "allocate 20 aligned 4",
+                        "on " + stream.handle(),
+                        "deallocate 20 aligned 4");
+    }
+
+    @Test
+    void anArrayOfAStreamThatHasEndedIsDeallocatedWithoutOne() {
+        FakeStream stream = new FakeStream(addresses.memory());
+        var floats = new PolymorphicAllocator<>(addresses, ValueLayout.JAVA_FLOAT).on(stream);
+        long address = floats.allocate(5);
+        stream.close();
+        floats.deallocate(address, 5);
+        assertThat(addresses.blocks()).isZero();
     }
 }

@@ -6,9 +6,7 @@ import allocator.cuda.driver.CudaPools;
 import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.driver.PoolAttribute;
 import allocator.cuda.memory.PoolSettings;
-import allocator.provider.support.BlockCounters;
-import allocator.provider.support.LiveSizes;
-import allocator.provider.support.StackReserve;
+import allocator.provider.support.BlockLedger;
 import allocator.provider.support.UseGuard;
 import allocator.resource.MemoryKind;
 import allocator.resource.StreamOrderedMemoryResource;
@@ -17,9 +15,11 @@ import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryType;
+import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,8 +30,8 @@ import org.jspecify.annotations.Nullable;
  * synchronization.
  *
  * <p>Calls without a stream use a private stream of this resource: an allocation waits for that stream, which has no
- * other work, and is then usable anywhere; a deallocation requires that all work using the memory is complete. Only the
- * driver checks addresses.
+ * other work, and is then usable anywhere; a deallocation requires that all work using the memory is complete. Wrong
+ * addresses and sizes are rejected before they reach the driver.
  *
  * <p>A closed stream is rejected with {@link IllegalStateException} before anything changes. No call waits for a close
  * that is under way, since the stream's work may wait for the calling thread. Memory of a stream that has ended is
@@ -40,9 +40,9 @@ import org.jspecify.annotations.Nullable;
  * <p>A stream that is being captured into a graph is rejected with {@link allocator.spi.StreamCaptureException}: the
  * driver would give it memory that the graph owns. The capture goes on.
  *
- * <p>Memory of a call that failed is given back; what the driver does not take back then, {@link #shrink} and
- * {@link #close} try again, unless an allocation is under way. A deallocation that fails has changed nothing and can be
- * repeated. A closed resource makes no call of the driver.
+ * <p>A deallocation takes effect, and memory of an allocation that failed is given back. What the driver does not take
+ * back is held, and offered again on the same stream by {@link #shrink}, by {@link #close}, and before a request fails.
+ * A closed resource makes no call of the driver.
  */
 public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     private final CudaDriver driver;
@@ -53,16 +53,10 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     private final long pool;
     private final long ownStream;
 
-    /** Memory of allocations that failed, which the driver did not take back. Guarded by itself. */
-    private final LiveSizes unreturned = new LiveSizes();
+    /** The blocks, and what the driver did not take back, each with the stream that orders its return. */
+    private final BlockLedger<SyncStream> ledger;
 
-    /** Allocations under way. This and what follows: guarded by {@link #unreturned}. */
-    private int arriving;
-
-    private final BlockCounters counters = new BlockCounters();
-    private long numShrinkages;
-    private long peakBytesHeld;
-
+    private final AtomicLong numShrinkages = new AtomicLong();
     private final UseGuard guard = new UseGuard();
 
     /** What a close has left to do. Guarded by this. */
@@ -83,6 +77,7 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
         this.streams = driver.streams();
         this.device = device;
         this.memory = CudaCalls.memory("CudaAsync", device, MemoryType.DEFAULT);
+        this.ledger = new BlockLedger<>(memory, this::giveBack);
         try {
             pool = pools.memPoolCreate(device);
             ownStream = createStream(driver, device, pool);
@@ -122,111 +117,54 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
 
     @Override
     public long allocate(long byteSize, long byteAlignment) {
-        return allocate(byteSize, byteAlignment, false);
+        return allocate(byteSize, byteAlignment, null, false);
     }
 
     @Override
     public long reserve(long byteSize, long byteAlignment) {
-        return allocate(byteSize, byteAlignment, true);
+        return allocate(byteSize, byteAlignment, null, true);
     }
 
-    private long allocate(long byteSize, long byteAlignment, boolean isReserve) {
-        StackReserve.touch();
+    @Override
+    public long allocate(long byteSize, long byteAlignment, SyncStream stream) {
+        return allocate(byteSize, byteAlignment, stream, false);
+    }
+
+    private long allocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
         guard.enter(this);
         try {
-            return allocateInside(byteSize, byteAlignment, isReserve);
+            return take(byteSize, byteAlignment, stream, isReserve);
+        } catch (OutOfMemoryException e) {
+            if (ledger.returnAgain() == 0) {
+                throw e;
+            }
+            return take(byteSize, byteAlignment, stream, isReserve);
         } finally {
             guard.exit();
         }
     }
 
-    /** Begins an allocation, with room for its memory if it fails. */
-    private void begin() {
-        synchronized (unreturned) {
-            unreturned.ensureRoom(arriving + 1);
-            arriving++;
-        }
-    }
-
-    private long allocateInside(long byteSize, long byteAlignment, boolean isReserve) {
-        begin();
+    private long take(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
+        final long handle = stream == null ? ownStream : CudaCalls.handle(stream, streams, device, "allocation");
+        ledger.begin();
         long address = 0;
         boolean isReady = false;
         try {
-            address = allocateOn(byteSize, byteAlignment, ownStream);
-            if (address != 0) {
+            address = allocateOn(byteSize, byteAlignment, handle);
+            if (address != 0 && stream == null) {
                 streams.streamSynchronize(device, ownStream);
             }
             isReady = true;
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
         } finally {
-            arrived(address, byteSize, isReady, isReserve);
+            if (isReady || address == 0) {
+                ledger.end(address, byteSize, stream, isReserve);
+            } else {
+                ledger.rollBack(address, byteSize, null);
+            }
         }
         return address;
-    }
-
-    /** Ends an allocation: of a block, or of memory that goes back since the call failed. */
-    private void arrived(long address, long byteSize, boolean isReady, boolean isReserve) {
-        synchronized (unreturned) {
-            arriving--;
-            if (address != 0 && !unreturned.isEmpty()) {
-                // What the driver hands out, it has taken back before, whatever it reported then.
-                unreturned.removeOverlapping(address, byteSize);
-            }
-            if (address != 0 && isReady) {
-                counters.allocated(byteSize, byteSize);
-                if (isReserve) {
-                    counters.reserved();
-                }
-            } else if (address != 0) {
-                unreturned.put(address, byteSize);
-                giveBack(address);
-            }
-        }
-    }
-
-    /** Tries to give unreturned memory back; if that fails, it stays. */
-    private void giveBack(long address) {
-        try {
-            pools.memFreeAsync(device, address, ownStream);
-            unreturned.remove(address);
-        } catch (CudaException e) {
-            // It stays for the next time.
-        }
-    }
-
-    /**
-     * Tries to give back what is unreturned; what fails stays. Nothing is tried while an allocation is under way, which
-     * may have got the same memory from the driver. Returns whether something was tried.
-     */
-    private boolean returnAgain() {
-        synchronized (unreturned) {
-            if (unreturned.isEmpty() || arriving > 0) {
-                return false;
-            }
-            unreturned.forEach((address, byteSize) -> giveBack(address));
-            return true;
-        }
-    }
-
-    @Override
-    public long allocate(long byteSize, long byteAlignment, SyncStream stream) {
-        StackReserve.touchShallow();
-        guard.enter(this);
-        try {
-            final long handle = CudaCalls.handle(stream, streams, device, "allocation");
-            begin();
-            long address = 0;
-            try {
-                address = allocateOn(byteSize, byteAlignment, handle);
-            } finally {
-                arrived(address, byteSize, true, false);
-            }
-            return address;
-        } finally {
-            guard.exit();
-        }
     }
 
     private long allocateOn(long byteSize, long byteAlignment, long stream) {
@@ -256,19 +194,24 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     }
 
     private void free(long address, long byteSize, @Nullable SyncStream stream) {
-        StackReserve.touchShallow();
         guard.enter(this);
         try {
-            final long handle = stream == null ? ownStream : CudaCalls.handle(stream, streams, device, "deallocation");
-            pools.memFreeAsync(device, address, handle);
-            synchronized (unreturned) {
-                counters.freed(byteSize, byteSize);
+            if (stream != null) {
+                CudaCalls.handle(stream, streams, device, "deallocation");
             }
-        } catch (CudaException e) {
-            throw CudaCalls.failure(e);
+            CudaCalls.requireSize(ledger.sizeOfLive(address), address, byteSize);
+            ledger.free(address, stream);
         } finally {
             guard.exit();
         }
+    }
+
+    /** The work of a stream that has ended is done, so its memory needs no order. */
+    private boolean giveBack(long address, long byteSize, @Nullable SyncStream stream) {
+        final boolean isOrdered = stream != null && !stream.hasEnded();
+        pools.memFreeAsync(
+                device, address, isOrdered ? CudaCalls.handle(stream, streams, device, "deallocation") : ownStream);
+        return true;
     }
 
     /** Returns {@code true}: the driver reuses memory once it knows that the free has taken effect. */
@@ -285,18 +228,15 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
      */
     @Override
     public ShrinkReport shrink() {
-        StackReserve.touch();
         guard.enter(this);
         try {
             final long before = held();
-            if (returnAgain()) {
+            if (ledger.returnAgain() > 0) {
                 streams.streamSynchronize(device, ownStream);
             }
             pools.memPoolTrimTo(device, pool, 0);
             final long after = held();
-            synchronized (unreturned) {
-                numShrinkages++;
-            }
+            numShrinkages.incrementAndGet();
             return new ShrinkReport(before - after, 0, after, 0, 0);
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
@@ -316,7 +256,7 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     /**
      * {@inheritDoc}
      *
-     * <p>Blocks are counted with the sizes that the calls pass, and a deallocation counts at once, also if its stream
+     * <p>Blocks are counted with the sizes that were requested, and a deallocation counts at once, also if its stream
      * has not reached it. Bytes held and their peak are the driver's own counters. Not maintained, and {@code 0}, are
      * the largest free chunk, extensions, and failed allocations, which a {@code ResourceAllocator} above counts.
      *
@@ -325,21 +265,11 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
      */
     @Override
     public Optional<AllocatorStats> stats() {
-        StackReserve.touch();
         guard.enter(this);
         try {
             final long reserved = held();
             final long peak = attribute(PoolAttribute.RESERVED_MEM_HIGH);
-            synchronized (unreturned) {
-                final long inUse = counters.bytesInUse();
-                final long held = Math.max(reserved, inUse); // blocks since the driver was asked are held as well
-                peakBytesHeld = Math.max(peakBytesHeld, Math.max(peak, held));
-                return Optional.of(counters.toStats()
-                        .held(held, peakBytesHeld)
-                        .free(held - inUse, 0)
-                        .regions(0, numShrinkages)
-                        .build());
-            }
+            return Optional.of(ledger.stats(AllocatorStats.UNLIMITED, reserved, peak, numShrinkages.get()));
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
         } finally {
@@ -357,7 +287,6 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
      */
     @Override
     public void close() {
-        StackReserve.touch();
         guard.close();
         end();
     }
@@ -365,7 +294,7 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     private synchronized void end() {
         try {
             if (hasPool) {
-                returnAgain();
+                ledger.returnAgain();
                 streams.streamSynchronize(device, ownStream);
                 requireReturned();
                 pools.memPoolDestroy(device, pool);
@@ -381,11 +310,9 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     }
 
     private void requireReturned() {
-        synchronized (unreturned) {
-            if (!unreturned.isEmpty()) {
-                throw new DeviceException(
-                        "the driver did not take back " + unreturned.totalBytes() + " bytes of " + memory, null);
-            }
+        final long left = ledger.unreturnedBytes();
+        if (left > 0) {
+            throw new DeviceException("the driver did not take back " + left + " bytes of " + memory, null);
         }
     }
 

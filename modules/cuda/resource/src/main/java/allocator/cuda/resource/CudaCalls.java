@@ -9,6 +9,7 @@ import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
+import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
@@ -34,6 +35,14 @@ final class CudaCalls {
     static void requireValid(long byteSize, long byteAlignment) {
         Requests.requireValid(byteSize, byteAlignment);
         Requests.requireAtMost(byteAlignment, BYTE_ALIGNMENT, "the driver");
+    }
+
+    /** Rejects a deallocation with another size than that of the live block, if there is one. */
+    static void requireSize(long live, long address, long byteSize) {
+        if (live != -1 && live != byteSize) {
+            throw new InvalidSizeException(
+                    byteSize, "is not the " + live + " allocated at 0x" + Long.toHexString(address));
+        }
     }
 
     /**

@@ -6,7 +6,6 @@ import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.memory.CudaSyncStream;
 import allocator.cuda.memory.check.StreamChecks;
 import allocator.cuda.memory.check.Submission;
-import allocator.provider.support.StackReserve;
 import allocator.provider.support.UseGuard;
 import allocator.resource.tracked.Access;
 import allocator.resource.tracked.StreamEvents;
@@ -58,7 +57,6 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
      */
     @Override
     public long record(SyncStream stream) {
-        StackReserve.touch();
         guard.enter(this);
         try {
             final long handle = CudaCalls.handle(stream, streams, device, "event");
@@ -182,7 +180,6 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
 
     @Override
     public void release(long event) {
-        StackReserve.touchShallow(); // less than a caller has touched, or the event would be lost
         forgetPoint(event);
         putBack(event);
         synchronized (lock) {
@@ -200,7 +197,6 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
      */
     @Override
     public void close() {
-        StackReserve.touch();
         guard.close();
         synchronized (lock) {
             isClosed = true;

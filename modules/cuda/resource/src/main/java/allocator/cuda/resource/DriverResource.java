@@ -6,7 +6,6 @@ import allocator.cuda.driver.CudaMemory;
 import allocator.provider.support.BlockLedger;
 import allocator.resource.MemoryKind;
 import allocator.resource.MemoryResource;
-import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 
 /**
@@ -67,11 +66,7 @@ abstract class DriverResource implements MemoryResource {
         if (address == 0) {
             return;
         }
-        final long live = ledger.sizeOfLive(address);
-        if (live != -1 && live != byteSize) {
-            throw new InvalidSizeException(
-                    byteSize, "is not the " + live + " allocated at 0x" + Long.toHexString(address));
-        }
+        CudaCalls.requireSize(ledger.sizeOfLive(address), address, byteSize);
         ledger.free(address);
     }
 

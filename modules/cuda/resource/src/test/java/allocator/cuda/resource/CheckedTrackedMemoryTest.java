@@ -7,9 +7,8 @@ import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.resource.AllocatorResource;
 import allocator.resource.budget.Budget;
 import allocator.resource.tracked.Access;
-import allocator.resource.tracked.MisorderedUseException;
-import allocator.resource.tracked.StaleBlockException;
 import allocator.resource.tracked.TrackedBlock;
+import allocator.resource.tracked.TrackedBlockException;
 import allocator.resource.tracked.TrackedLaunch;
 import allocator.resource.tracked.TrackedMemory;
 import allocator.runtime.Environment;
@@ -152,15 +151,17 @@ class CheckedTrackedMemoryTest {
     void aStaleBlockHasTheCallSiteOfItsFree() {
         final TrackedBlock block = memory.allocate(SIZE, one, "scores");
         memory.free(block);
-        assertThatExceptionOfType(StaleBlockException.class)
+        assertThatExceptionOfType(TrackedBlockException.class)
                 .isThrownBy(() -> launch(block, Access.READ, one))
+                .satisfies(e -> assertThat(e.kind()).isEqualTo(TrackedBlockException.Kind.STALE))
                 .withMessageContaining("block 'scores'")
                 .withMessageContaining("by the free at ")
                 .satisfies(stale -> assertThat(methods(stale.getCause()))
                         .contains("aStaleBlockHasTheCallSiteOfItsFree")
                         .doesNotContain("launch"));
-        assertThatExceptionOfType(StaleBlockException.class)
+        assertThatExceptionOfType(TrackedBlockException.class)
                 .isThrownBy(() -> memory.free(block))
+                .satisfies(e -> assertThat(e.kind()).isEqualTo(TrackedBlockException.Kind.STALE))
                 .withCauseInstanceOf(StreamHazardException.Site.class);
     }
 
@@ -168,13 +169,15 @@ class CheckedTrackedMemoryTest {
     void aMisorderedUseHasTheCallSiteOfTheOpenOne() {
         final TrackedBlock block = memory.allocate(SIZE, one, "scores");
         prepareOnly(block);
-        assertThatExceptionOfType(MisorderedUseException.class)
+        assertThatExceptionOfType(TrackedBlockException.class)
                 .isThrownBy(() -> launch(block, Access.READ, two))
+                .satisfies(e -> assertThat(e.kind()).isEqualTo(TrackedBlockException.Kind.MISORDERED))
                 .withMessageContaining("by the write at ")
                 .satisfies(
                         misordered -> assertThat(methods(misordered.getCause())).contains("prepareOnly"));
-        assertThatExceptionOfType(MisorderedUseException.class)
+        assertThatExceptionOfType(TrackedBlockException.class)
                 .isThrownBy(() -> memory.free(block))
+                .satisfies(e -> assertThat(e.kind()).isEqualTo(TrackedBlockException.Kind.MISORDERED))
                 .satisfies(
                         misordered -> assertThat(methods(misordered.getCause())).contains("prepareOnly"));
         memory.finish(block, Access.WRITE, one);
@@ -190,8 +193,9 @@ class CheckedTrackedMemoryTest {
         final TrackedMemory plain = new TrackedMemory(new CudaDeviceResource(driver, 0), events, budget);
         final TrackedBlock block = plain.allocate(SIZE, one, "scores");
         plain.free(block);
-        assertThatExceptionOfType(StaleBlockException.class)
+        assertThatExceptionOfType(TrackedBlockException.class)
                 .isThrownBy(() -> plain.free(block))
+                .satisfies(e -> assertThat(e.kind()).isEqualTo(TrackedBlockException.Kind.STALE))
                 .withNoCause();
         driver.controls().advanceAll();
         plain.reap();
@@ -199,8 +203,9 @@ class CheckedTrackedMemoryTest {
         final TrackedMemory checked = TrackedMemory.checked(new CudaDeviceResource(driver, 0), events, budget);
         final TrackedBlock other = checked.allocate(SIZE, one, "scores");
         checked.free(other);
-        assertThatExceptionOfType(StaleBlockException.class)
+        assertThatExceptionOfType(TrackedBlockException.class)
                 .isThrownBy(() -> checked.free(other))
+                .satisfies(e -> assertThat(e.kind()).isEqualTo(TrackedBlockException.Kind.STALE))
                 .withCauseInstanceOf(StreamHazardException.Site.class);
         driver.controls().advanceAll();
         checked.reap();

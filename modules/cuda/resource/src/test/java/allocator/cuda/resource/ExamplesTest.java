@@ -19,7 +19,7 @@ import allocator.resource.tracked.StreamPool;
 import allocator.resource.tracked.TrackedBlock;
 import allocator.resource.tracked.TrackedLaunch;
 import allocator.resource.tracked.TrackedMemory;
-import allocator.resource.typed.StreamOrderedAllocator;
+import allocator.resource.typed.PolymorphicAllocator;
 import allocator.resource.typed.TypedBuffer;
 import allocator.spi.Allocator;
 import allocator.spi.SyncNotification;
@@ -62,7 +62,7 @@ class ExamplesTest {
     void streams() {
         CudaAsyncResource async = new CudaAsyncResource(driver, 0);
         SyncStream stream = gpu.openStream();
-        var floats = new StreamOrderedAllocator<>(async, ValueLayout.JAVA_FLOAT, stream);
+        var floats = new PolymorphicAllocator<>(async, ValueLayout.JAVA_FLOAT).on(stream);
         long scores = floats.allocate(1000); // for later work on the stream
         floats.deallocate(scores, 1000); // after the work queued there now
         try (var buffer = new TypedBuffer<>(new StreamBoundResource(async, stream), ValueLayout.JAVA_INT, 1000)) {

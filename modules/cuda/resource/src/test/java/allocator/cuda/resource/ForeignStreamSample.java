@@ -4,7 +4,7 @@ import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.HostSegments;
 import allocator.cuda.memory.DeviceRuntime;
 import allocator.resource.MemoryResource;
-import allocator.resource.typed.StreamOrderedAllocator;
+import allocator.resource.typed.PolymorphicAllocator;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.lang.foreign.MemorySegment;
@@ -23,7 +23,7 @@ final class ForeignStreamSample {
                 SyncStream out = gpu.openStream()) {
             final long byteSize = 4L * data.length;
             final MemorySegment staging = HostSegments.at(pinned.allocate(byteSize), byteSize);
-            final var floats = new StreamOrderedAllocator<>(async, ValueLayout.JAVA_FLOAT, in);
+            final var floats = new PolymorphicAllocator<>(async, ValueLayout.JAVA_FLOAT).on(in);
             final long block = floats.allocate(data.length);
             staging.copyFrom(MemorySegment.ofArray(data));
             cuda.memory().memcpyHtoDAsync(0, block, staging.address(), byteSize, in.handle());
