@@ -44,16 +44,7 @@ public final class AlignedResource extends ResourceDecorator {
     }
 
     @Override
-    protected long doAllocate(long byteSize, long requestedAlignment, @Nullable SyncStream stream) {
-        return allocate(byteSize, requestedAlignment, stream, false);
-    }
-
-    @Override
-    protected long doReserve(long byteSize, long requestedAlignment) {
-        return allocate(byteSize, requestedAlignment, null, true);
-    }
-
-    private long allocate(long byteSize, long requestedAlignment, @Nullable SyncStream stream, boolean isReserve) {
+    protected long doAllocate(long byteSize, long requestedAlignment, @Nullable SyncStream stream, boolean isReserve) {
         final long alignment = Math.max(byteAlignment, requestedAlignment);
         final long upstreamAlignment = memory().byteAlignment();
         if (alignment <= upstreamAlignment) {

@@ -46,16 +46,7 @@ public final class FailureCallbackResource extends ResourceDecorator {
     }
 
     @Override
-    protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        return allocate(byteSize, byteAlignment, stream, false);
-    }
-
-    @Override
-    protected long doReserve(long byteSize, long byteAlignment) {
-        return allocate(byteSize, byteAlignment, null, true);
-    }
-
-    private long allocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
+    protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
         for (int attempt = 1; ; attempt++) {
             try {
                 return allocateUpstream(byteSize, byteAlignment, stream, isReserve);

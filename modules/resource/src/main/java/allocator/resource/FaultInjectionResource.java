@@ -69,15 +69,9 @@ public final class FaultInjectionResource extends ResourceDecorator {
     }
 
     @Override
-    protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+    protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
         mayFail(byteSize);
-        return allocateUpstream(byteSize, byteAlignment, stream);
-    }
-
-    @Override
-    protected long doReserve(long byteSize, long byteAlignment) {
-        mayFail(byteSize);
-        return reserveUpstream(byteSize, byteAlignment);
+        return allocateUpstream(byteSize, byteAlignment, stream, isReserve);
     }
 
     private void mayFail(long byteSize) {

@@ -39,57 +39,21 @@ public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
      * @param byteSize size in bytes, above zero
      * @param byteAlignment alignment in bytes, a power of two
      * @param stream the stream that orders the call, {@code null} for none
+     * @param isReserve whether the memory lives as long as a session; there is no stream then
      * @return the address, not zero
      */
-    protected abstract long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream);
-
-    /**
-     * Allocates memory that lives as long as a session. The arguments are checked.
-     *
-     * @param byteSize size in bytes, above zero
-     * @param byteAlignment alignment in bytes, a power of two
-     * @return the address, not zero
-     * @implSpec The default implementation is {@link #doAllocate}, so that nothing which a subclass checks is passed
-     *     by; a subclass overrides it to call {@link #reserveUpstream}.
-     */
-    protected long doReserve(long byteSize, long byteAlignment) {
-        return doAllocate(byteSize, byteAlignment, null);
-    }
+    protected abstract long doAllocate(
+            long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve);
 
     /**
      * Deallocates.
      *
-     * @param address what {@link #doAllocate} or {@link #doReserve} returned, not zero
+     * @param address what {@link #doAllocate} returned, not zero
      * @param byteSize the requested size in bytes
      * @param byteAlignment the requested alignment in bytes
      * @param stream the stream that orders the call, {@code null} for none
      */
     protected abstract void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream);
-
-    /**
-     * Allocates from the upstream.
-     *
-     * @param byteSize size in bytes
-     * @param byteAlignment alignment in bytes, a power of two
-     * @param stream the stream that orders the call, {@code null} for none
-     * @return the address
-     */
-    protected final long allocateUpstream(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        return stream == null
-                ? upstream.allocate(byteSize, byteAlignment)
-                : ordered.allocate(byteSize, byteAlignment, stream);
-    }
-
-    /**
-     * Allocates from the upstream memory that lives as long as a session.
-     *
-     * @param byteSize size in bytes
-     * @param byteAlignment alignment in bytes, a power of two
-     * @return the address
-     */
-    protected final long reserveUpstream(long byteSize, long byteAlignment) {
-        return upstream.reserve(byteSize, byteAlignment);
-    }
 
     /**
      * Allocates from the upstream in the way of a call: on a stream, without one, or as a reserve.
@@ -102,7 +66,10 @@ public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
      */
     protected final long allocateUpstream(
             long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
-        return isReserve ? reserveUpstream(byteSize, byteAlignment) : allocateUpstream(byteSize, byteAlignment, stream);
+        if (stream != null) {
+            return ordered.allocate(byteSize, byteAlignment, stream);
+        }
+        return isReserve ? upstream.reserve(byteSize, byteAlignment) : upstream.allocate(byteSize, byteAlignment);
     }
 
     /**
@@ -154,19 +121,19 @@ public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
     @Override
     public final long allocate(long byteSize, long byteAlignment) {
         Requests.requireValid(byteSize, byteAlignment);
-        return byteSize == 0 ? 0 : doAllocate(byteSize, byteAlignment, null);
+        return byteSize == 0 ? 0 : doAllocate(byteSize, byteAlignment, null, false);
     }
 
     @Override
     public final long allocate(long byteSize, long byteAlignment, SyncStream stream) {
         Requests.requireValid(byteSize, byteAlignment);
-        return byteSize == 0 ? 0 : doAllocate(byteSize, byteAlignment, stream);
+        return byteSize == 0 ? 0 : doAllocate(byteSize, byteAlignment, stream, false);
     }
 
     @Override
     public final long reserve(long byteSize, long byteAlignment) {
         Requests.requireValid(byteSize, byteAlignment);
-        return byteSize == 0 ? 0 : doReserve(byteSize, byteAlignment);
+        return byteSize == 0 ? 0 : doAllocate(byteSize, byteAlignment, null, true);
     }
 
     @Override

@@ -114,15 +114,8 @@ public final class StatisticsResource extends ResourceDecorator {
     }
 
     @Override
-    protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        final long address = allocateUpstream(byteSize, byteAlignment, stream);
-        add(byteSize);
-        return address;
-    }
-
-    @Override
-    protected long doReserve(long byteSize, long byteAlignment) {
-        final long address = reserveUpstream(byteSize, byteAlignment);
+    protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
+        final long address = allocateUpstream(byteSize, byteAlignment, stream, isReserve);
         add(byteSize);
         return address;
     }

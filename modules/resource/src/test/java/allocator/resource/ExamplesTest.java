@@ -188,11 +188,11 @@ class ExamplesTest {
         }
 
         @Override
-        protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+        protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
             if (byteSize > mostBytes) {
                 throw new InvalidSizeException(byteSize, "is more than the " + mostBytes + " bytes allowed");
             }
-            return allocateUpstream(byteSize, byteAlignment, stream);
+            return allocateUpstream(byteSize, byteAlignment, stream, isReserve);
         }
 
         @Override

@@ -93,8 +93,8 @@ class ResourceArenaTest {
         }
 
         @Override
-        protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-            return allocateUpstream(byteSize, byteAlignment, stream);
+        protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
+            return allocateUpstream(byteSize, byteAlignment, stream, isReserve);
         }
 
         @Override

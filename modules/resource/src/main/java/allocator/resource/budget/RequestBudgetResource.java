@@ -55,16 +55,7 @@ public final class RequestBudgetResource extends ResourceDecorator {
     }
 
     @Override
-    protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        return allocate(byteSize, byteAlignment, stream, false);
-    }
-
-    @Override
-    protected long doReserve(long byteSize, long byteAlignment) {
-        return allocate(byteSize, byteAlignment, null, true);
-    }
-
-    private long allocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
+    protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
         if (!CURRENT.isBound()) {
             return allocateUpstream(byteSize, byteAlignment, stream, isReserve);
         }

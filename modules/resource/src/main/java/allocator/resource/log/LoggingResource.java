@@ -37,16 +37,7 @@ public final class LoggingResource extends ResourceDecorator {
     }
 
     @Override
-    protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        return allocate(byteSize, byteAlignment, stream, false);
-    }
-
-    @Override
-    protected long doReserve(long byteSize, long byteAlignment) {
-        return allocate(byteSize, byteAlignment, null, true);
-    }
-
-    private long allocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
+    protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
         sizes.expect();
         long address = 0;
         try {

@@ -206,8 +206,9 @@ class LeakTrackingResourceTest {
         }
 
         @Override
-        protected long doAllocate(long byteSize, long byteAlignment, allocator.spi.SyncStream stream) {
-            return allocateUpstream(byteSize, byteAlignment, stream);
+        protected long doAllocate(
+                long byteSize, long byteAlignment, allocator.spi.SyncStream stream, boolean isReserve) {
+            return allocateUpstream(byteSize, byteAlignment, stream, isReserve);
         }
 
         @Override

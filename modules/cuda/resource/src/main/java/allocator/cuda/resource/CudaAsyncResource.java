@@ -208,9 +208,10 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
 
     /** The work of a stream that has ended is done, so its memory needs no order. */
     private boolean giveBack(long address, long byteSize, @Nullable SyncStream stream) {
-        final boolean isOrdered = stream != null && !stream.hasEnded();
-        pools.memFreeAsync(
-                device, address, isOrdered ? CudaCalls.handle(stream, streams, device, "deallocation") : ownStream);
+        final long handle = stream == null || stream.hasEnded()
+                ? ownStream
+                : CudaCalls.handle(stream, streams, device, "deallocation");
+        pools.memFreeAsync(device, address, handle);
         return true;
     }
 
