@@ -10,12 +10,14 @@ import allocator.runtime.discovery.SearchResult;
 import allocator.runtime.inspection.AllocatorUse;
 import allocator.runtime.inspection.FailureSnapshots;
 import allocator.runtime.inspection.Inspection;
+import allocator.runtime.inspection.InspectionOptions;
 import allocator.runtime.inspection.LeakReports;
 import allocator.runtime.inspection.RecentEvents;
 import allocator.runtime.lifetime.AllocatorInstances;
 import allocator.runtime.metrics.AllocatorListener;
 import allocator.runtime.metrics.Observation;
 import allocator.runtime.options.OptionPlace;
+import allocator.runtime.options.ProviderOrder;
 import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.Failure;
 import allocator.runtime.snapshot.Snapshot.Leaks;
@@ -76,12 +78,17 @@ public final class Environment implements AutoCloseable {
     /** Whether an operation that changes the environment is under way. */
     private boolean isChanging;
 
-    Environment(Map<String, String> settings) {
+    /**
+     * Creates an environment without providers.
+     *
+     * @param settings those of providers by key
+     */
+    Environment(ProviderOrder order, InspectionOptions options, Map<String, String> settings) {
         AllocatorEvents.prepare();
-        inspection = new Inspection(settings, OptionPlace.ENVIRONMENT.origin(), this::snapshotAfter, this::uses);
-        leakReports = LeakReports.of(settings, OptionPlace.ENVIRONMENT.origin());
+        inspection = new Inspection(options, this::snapshotAfter, this::uses);
+        leakReports = options.leakReports();
         shared = new SharedAllocators(instances, inspection.snapshots(), leakReports);
-        registry = new ProviderRegistry(Collections.unmodifiableMap(new TreeMap<>(settings)), instances, shared);
+        registry = new ProviderRegistry(order, Collections.unmodifiableMap(new TreeMap<>(settings)), instances, shared);
         planner = new SessionPlanner(registry, shared);
         inspection.begin();
     }
@@ -93,6 +100,15 @@ public final class Environment implements AutoCloseable {
      */
     public static EnvironmentBuilder builder() {
         return new EnvironmentBuilder();
+    }
+
+    /**
+     * Creates an environment with the providers of the module path and the class path, without settings.
+     *
+     * @return the environment, which the caller closes
+     */
+    public static Environment create() {
+        return builder().build();
     }
 
     /**
@@ -527,6 +543,24 @@ public final class Environment implements AutoCloseable {
         inspection.observers().changed();
         session.logReport();
         return session;
+    }
+
+    /**
+     * Opens a session on the first device of a provider.
+     *
+     * @param provider the provider's name
+     * @param options settings of the provider's allocators for this session by key, such as {@code arena.max_mem}
+     * @return the session, which the caller closes
+     * @throws InvalidOptionException if a setting is not understood
+     * @throws IllegalArgumentException if there is no such provider, or it has no device
+     * @throws IllegalStateException if the environment is closed
+     * @throws ProviderException if a provider breaks the contract
+     * @throws allocator.spi.AllocatorException as {@link #openSession(SessionOptions)}
+     */
+    public Session openSession(String provider, Map<String, String> options) {
+        final SessionOptions.Builder session = SessionOptions.builder().provider(provider);
+        options.forEach((key, value) -> session.option(OptionPlace.SESSION.prefix(provider) + key, value));
+        return openSession(session.build());
     }
 
     private Session addSession(SessionOptions options, Plan plan) {

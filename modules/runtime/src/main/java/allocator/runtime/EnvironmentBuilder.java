@@ -1,8 +1,7 @@
 package allocator.runtime;
 
 import allocator.runtime.discovery.ProviderSearch;
-import allocator.runtime.inspection.Inspection;
-import allocator.runtime.inspection.LeakReports;
+import allocator.runtime.inspection.InspectionOptions;
 import allocator.runtime.options.OptionPlace;
 import allocator.runtime.options.ProviderOrder;
 import allocator.runtime.options.RuntimeKeys;
@@ -16,7 +15,6 @@ import java.util.TreeMap;
 
 /** Builds an {@link Environment}: where to search for providers, and their settings. Not for use by several threads. */
 public final class EnvironmentBuilder {
-    private final Map<String, String> settings = new TreeMap<>();
     /**
      * The key of the option that orders providers: names separated by commas, such as {@code cuda-mempool,cuda-arena}.
      * Where several providers have the same memory, the environment's shared allocator and the default device of
@@ -67,6 +65,11 @@ public final class EnvironmentBuilder {
     public static final String LEAKS_REPORT = RuntimeKeys.LEAKS_REPORT;
 
     private final ProviderSearch search = new ProviderSearch();
+    private final InspectionOptions inspection = new InspectionOptions(OptionPlace.ENVIRONMENT.origin());
+    private ProviderOrder order = ProviderOrder.DEFAULT;
+
+    /** The settings of providers. */
+    private final Map<String, String> settings = new TreeMap<>();
 
     EnvironmentBuilder() {}
 
@@ -81,16 +84,14 @@ public final class EnvironmentBuilder {
      * @throws InvalidOptionException if the key is unknown or belongs elsewhere, or the order is not accepted
      */
     public EnvironmentBuilder option(String key, String value) {
+        Objects.requireNonNull(value, "value");
         if (key.equals(PROVIDER_ORDER)) {
-            ProviderOrder.parse(value);
-        } else if (Inspection.isOption(key)) {
-            Inspection.requireValid(key, value, OptionPlace.ENVIRONMENT.origin());
-        } else if (LeakReports.isOption(key)) {
-            LeakReports.requireValid(key, value, OptionPlace.ENVIRONMENT.origin());
-        } else if (!OptionPlace.ENVIRONMENT.isOfProvider(key)) {
+            order = ProviderOrder.parse(value);
+        } else if (OptionPlace.ENVIRONMENT.isOfProvider(key)) {
+            settings.put(key, value);
+        } else if (!inspection.set(key, value)) {
             throw OptionPlace.ENVIRONMENT.unknown(key, value);
         }
-        settings.put(key, Objects.requireNonNull(value, "value"));
         return this;
     }
 
@@ -156,7 +157,7 @@ public final class EnvironmentBuilder {
      *     {@link #LEAKS_REPORT} is set without {@link #LEAKS}
      */
     public Environment build() {
-        final Environment environment = new Environment(settings);
+        final Environment environment = new Environment(order, inspection, settings);
         boolean isBuilt = false;
         try {
             environment.registerFound(search.find());

@@ -53,12 +53,12 @@ final class ProviderRegistry {
     /**
      * Makes a registry without providers.
      *
-     * @param settings the environment's settings
+     * @param settings the environment's settings of providers
      */
-    ProviderRegistry(Map<String, String> settings, AllocatorInstances instances, SharedAllocators shared) {
+    ProviderRegistry(
+            ProviderOrder order, Map<String, String> settings, AllocatorInstances instances, SharedAllocators shared) {
+        this.order = order;
         this.settings = settings;
-        final String list = settings.get(ProviderOrder.KEY);
-        order = list == null ? ProviderOrder.DEFAULT : ProviderOrder.parse(list);
         this.instances = instances;
         this.shared = shared;
     }
@@ -302,7 +302,6 @@ final class ProviderRegistry {
                 .filter(name -> !registered.contains(name))
                 .map(name -> "no registered provider is named " + name + ", as " + ProviderOrder.KEY + " does");
         final Stream<String> keys = settings.keySet().stream()
-                .filter(key -> !OptionPlace.ENVIRONMENT.isOwn(key))
                 .filter(key ->
                         registered.stream().noneMatch(name -> key.startsWith(OptionPlace.ENVIRONMENT.prefix(name))))
                 .map(key -> "no registered provider has it: "

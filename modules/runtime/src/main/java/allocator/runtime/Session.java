@@ -20,6 +20,7 @@ import allocator.spi.MemoryType;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import allocator.spi.UnsupportedMemoryException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -197,6 +198,45 @@ public final class Session implements AutoCloseable {
      */
     public Optional<ManagedAllocator> initializerAllocator(MemoryLocation location) {
         return allocators.findForInitializers(Objects.requireNonNull(location, "location"));
+    }
+
+    /**
+     * Creates an arena of the JDK, confined to the calling thread, in host memory of this session: of its default
+     * {@link #allocator()} if the host can reach that, otherwise of its first allocator of host-accessible memory.
+     *
+     * <p>Each segment is a block, counts against the limit of this session, and is filled with zeros as those of the
+     * JDK's arenas are. {@code allocate} throws an {@link allocator.spi.OutOfMemoryException} where the limit or the
+     * device cannot satisfy a request. The close invalidates the segments and frees their blocks. Close the arena
+     * before this session; if it is closed later, the session's memory is released then.
+     *
+     * @return the arena, which the calling thread closes
+     * @throws UnsupportedMemoryException if the host can reach no memory of this session
+     * @throws AllocatorClosedException if this session is closed
+     * @throws IllegalStateException if this module has no native access; the message names the flag of the JVM
+     */
+    public Arena newArena() {
+        return newArena(Arena.ofConfined());
+    }
+
+    /**
+     * Creates an arena as {@link #newArena()} does, for use by several threads.
+     *
+     * @return the arena, which any thread closes
+     * @throws UnsupportedMemoryException if the host can reach no memory of this session
+     * @throws AllocatorClosedException if this session is closed
+     * @throws IllegalStateException as {@link #newArena()}
+     */
+    public Arena newSharedArena() {
+        return newArena(Arena.ofShared());
+    }
+
+    private Arena newArena(Arena lifetime) {
+        requireOpen();
+        return Stream.concat(Stream.of(allocator()), allocators.list().stream())
+                .filter(ManagedAllocator::isHostAccessible)
+                .findFirst()
+                .map(allocator -> new SessionArena(allocator, lifetime))
+                .orElseThrow(() -> new UnsupportedMemoryException("the host can reach no memory of " + name));
     }
 
     /**

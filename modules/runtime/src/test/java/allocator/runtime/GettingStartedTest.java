@@ -3,14 +3,29 @@ package allocator.runtime;
 import static org.assertj.core.api.Assertions.assertThatCode;
 
 import allocator.spi.ShrinkReport;
+import java.lang.foreign.Arena;
 import java.lang.foreign.ValueLayout;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** The sample of the module's page, run on the provider that every installation has. */
+/** The samples of the README and of the module's page, run on the provider that every installation has. */
 class GettingStartedTest {
     @Test
     void theSampleOfTheModulePageRuns() {
         assertThatCode(GettingStartedTest::sample).doesNotThrowAnyException();
+    }
+
+    @Test
+    void theFirstProgramOfTheReadmeRuns() {
+        assertThatCode(GettingStartedTest::first).doesNotThrowAnyException();
+    }
+
+    private static void first() {
+        try (Environment environment = Environment.create();
+                Session session = environment.openSession("cpu-reference", Map.of("arena.max_mem", "64m"));
+                Arena arena = session.newArena()) { // java.lang.foreign.Arena
+            arena.allocate(100_000).set(ValueLayout.JAVA_FLOAT, 0, 1.5f);
+        }
     }
 
     private static void sample() {

@@ -18,6 +18,7 @@ import allocator.provider.support.platform.Platform;
 import allocator.runtime.AllocatorReport;
 import allocator.runtime.EnvironmentBuilder;
 import allocator.runtime.inspection.Inspection;
+import allocator.runtime.inspection.InspectionOptions;
 import allocator.runtime.inspection.LeakReports;
 import allocator.runtime.snapshot.Snapshot.SessionState;
 import allocator.spi.Allocator;
@@ -566,7 +567,11 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         private @Nullable String providerName;
         private @Nullable Allocator allocator;
         private long budget = AllocatorStats.UNLIMITED;
-        private final Map<String, String> own = new TreeMap<>();
+        private final InspectionOptions inspection = new InspectionOptions(ORIGIN);
+
+        /** How many blocks are recorded, as their option says it; {@code null} if it is not set. */
+        private @Nullable Integer callSites;
+
         private final Map<Integer, GpuMemory> gpus = new TreeMap<>();
 
         private Builder(OrtEnvironment environment) {
@@ -619,16 +624,9 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
          *     {@link #install}
          */
         public Builder option(String key, String value) {
-            if (LeakReports.isOption(key)) {
-                LeakReports.requireValid(key, value, ORIGIN);
-                own.put(key, value);
-            } else if (key.equals(CALL_SITES.name())) {
-                final int ignored = CALL_SITES.parse(value, ORIGIN);
-                own.put(key, value);
-            } else if (Inspection.isOption(key)) {
-                Inspection.requireValid(key, value, ORIGIN);
-                own.put(key, value);
-            } else {
+            if (key.equals(CALL_SITES.name())) {
+                callSites = CALL_SITES.parse(value, ORIGIN);
+            } else if (!inspection.set(key, value)) {
                 options.put(key, value);
             }
             return this;
@@ -686,10 +684,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                         "GPU memory for sessions of ONNX Runtime",
                         "Leave gpu(...) out: ONNX Runtime's own allocators serve the GPU then");
             }
-            final LeakReports reports = LeakReports.of(own, ORIGIN);
-            final String callSites = own.get(CALL_SITES.name());
-            final HeldBlocks held = new HeldBlocks(
-                    reports, callSites == null ? reports.interval() : CALL_SITES.parse(callSites, ORIGIN));
+            final LeakReports reports = inspection.leakReports();
+            final HeldBlocks held = new HeldBlocks(reports, callSites == null ? reports.interval() : callSites);
             final NativeEnvironment registry = NativeEnvironment.get();
             final List<InstalledMemory> memories = new ArrayList<>();
             try {
@@ -707,16 +703,15 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
 
         private OnnxRuntimeAllocators install(
                 NativeEnvironment registry, List<InstalledMemory> memories, HeldBlocks held) {
-            final Inspection inspection = new Inspection(
-                    own,
-                    ORIGIN,
+            final Inspection begun = new Inspection(
+                    inspection,
                     failure -> HeldBlocks.snapshotAfter(failure, memories),
                     () -> memories.stream().map(memory -> memory.use(AllocatorReport.ENVIRONMENT)));
             try {
-                inspection.begin();
-                return new OnnxRuntimeAllocators(environment, registry, memories, held, inspection);
+                begun.begin();
+                return new OnnxRuntimeAllocators(environment, registry, memories, held, begun);
             } catch (Throwable e) {
-                inspection.end();
+                begun.end();
                 throw e;
             }
         }

@@ -13,7 +13,7 @@ import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import allocator.onnxruntime.program.Leaking;
-import allocator.runtime.inspection.LeakReports;
+import allocator.runtime.inspection.InspectionOptions;
 import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.LeakSite;
 import allocator.runtime.snapshot.Snapshot.Leaks;
@@ -257,7 +257,7 @@ class HeldBlocksTest {
 
     @Test
     void withoutTheOptionNothingIsRecordedOrReported() throws OrtException {
-        assertNull(new HeldBlocks(LeakReports.of(Map.of(), "test"), 0).sites());
+        assertNull(new HeldBlocks(new InspectionOptions("test").leakReports(), 0).sites());
         final OrtSession.Result result;
         try (OnnxRuntimeAllocators memory = builder().install()) {
             try (AllocatorSession session = load(memory)) {

@@ -44,8 +44,8 @@ public final class FailureSnapshots {
      * @param directory where to write; {@code null} for nowhere
      * @param taker takes the snapshot
      */
-    public FailureSnapshots(@Nullable String directory, Function<Failure, Snapshot> taker) {
-        this.directory = directory == null ? null : new SnapshotDirectory(Path.of(directory), PREFIX);
+    public FailureSnapshots(@Nullable Path directory, Function<Failure, Snapshot> taker) {
+        this.directory = directory == null ? null : new SnapshotDirectory(directory, PREFIX);
         this.taker = taker;
     }
 

@@ -2,11 +2,8 @@ package allocator.runtime.inspection;
 
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.runtime.metrics.Observation;
-import allocator.runtime.options.RuntimeKeys;
 import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.Failure;
-import allocator.spi.InvalidOptionException;
-import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -23,22 +20,17 @@ public final class Inspection {
     /**
      * Reads the options; {@link #begin} begins what they ask for.
      *
-     * @param settings the options by key, and any others
-     * @param origin where they were set, for messages
+     * @param options what is asked for
      * @param taker takes the snapshot of a failure
      * @param uses lists all uses at a moment
-     * @throws InvalidOptionException if a value is not accepted
      */
     public Inspection(
-            Map<String, String> settings,
-            String origin,
-            Function<Failure, Snapshot> taker,
-            Supplier<Stream<AllocatorUse>> uses) {
-        snapshots = new FailureSnapshots(settings.get(RuntimeKeys.SNAPSHOT_ON_FAILURE), taker);
+            InspectionOptions options, Function<Failure, Snapshot> taker, Supplier<Stream<AllocatorUse>> uses) {
+        snapshots = new FailureSnapshots(options.failures(), taker);
         observers = new Observers(uses);
-        this.origin = origin;
-        hasBeans = RuntimeKeys.JMX.parse(settings.getOrDefault(RuntimeKeys.JMX.name(), "0"), origin);
-        history = RuntimeKeys.HISTORY.parse(settings.getOrDefault(RuntimeKeys.HISTORY.name(), "0"), origin);
+        origin = options.origin();
+        hasBeans = options.hasBeans();
+        history = options.history();
     }
 
     /** Begins what the options ask for, once its uses can be listed; {@link #end} ends it. */
@@ -49,36 +41,6 @@ public final class Inspection {
         remembers = history > 0;
         if (remembers) {
             AllocatorEvents.remember(history);
-        }
-    }
-
-    /**
-     * Returns whether a key is one of the options.
-     *
-     * @param key any key
-     * @return whether it is
-     */
-    public static boolean isOption(String key) {
-        return key.equals(RuntimeKeys.SNAPSHOT_ON_FAILURE)
-                || key.equals(RuntimeKeys.JMX.name())
-                || key.equals(RuntimeKeys.HISTORY.name());
-    }
-
-    /**
-     * Checks the value of one of the options.
-     *
-     * @param key the option
-     * @param value its value
-     * @param origin where it was set, for the message
-     * @throws InvalidOptionException if the value is not accepted
-     */
-    public static void requireValid(String key, String value, String origin) {
-        if (key.equals(RuntimeKeys.SNAPSHOT_ON_FAILURE)) {
-            DirectoryOption.requirePath(key, value, origin);
-        } else if (key.equals(RuntimeKeys.JMX.name())) {
-            final boolean ignored = RuntimeKeys.JMX.parse(value, origin);
-        } else {
-            final int ignored = RuntimeKeys.HISTORY.parse(value, origin);
         }
     }
 

@@ -9,7 +9,6 @@ import allocator.runtime.snapshot.Snapshot.LeakSite;
 import allocator.runtime.snapshot.Snapshot.Leaks;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorSnapshot;
-import allocator.spi.InvalidOptionException;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -49,57 +48,9 @@ public final class LeakReports {
      * @param interval 1 to record the call site of every block, more for one in so many, 0 to report nothing
      * @param directory where to write; {@code null} for nowhere
      */
-    LeakReports(int interval, @Nullable String directory) {
+    LeakReports(int interval, @Nullable Path directory) {
         this.interval = interval;
-        this.directory = directory == null ? null : new SnapshotDirectory(Path.of(directory), PREFIX);
-    }
-
-    /**
-     * Returns whether a key is one of the options of leaks.
-     *
-     * @param key any key
-     * @return whether it is
-     */
-    public static boolean isOption(String key) {
-        return key.equals(RuntimeKeys.LEAKS.name()) || key.equals(RuntimeKeys.LEAKS_REPORT);
-    }
-
-    /**
-     * Checks the value of one of the options.
-     *
-     * @param key the option
-     * @param value its value
-     * @param origin where it was set, for the message
-     * @throws InvalidOptionException if the value is not accepted
-     */
-    public static void requireValid(String key, String value, String origin) {
-        if (key.equals(RuntimeKeys.LEAKS_REPORT)) {
-            DirectoryOption.requirePath(key, value, origin);
-        } else {
-            final int ignored = RuntimeKeys.LEAKS.parse(value, origin);
-        }
-    }
-
-    /**
-     * Makes the reports that settings ask for.
-     *
-     * @param settings the options by key, and any others
-     * @param origin where they were set, for the message
-     * @return the reports; they report nothing unless an option says so
-     * @throws InvalidOptionException if a value is not accepted, or there is a directory and nothing to write there
-     */
-    public static LeakReports of(Map<String, String> settings, String origin) {
-        final String leaks = RuntimeKeys.LEAKS.name();
-        final int interval = RuntimeKeys.LEAKS.parse(settings.getOrDefault(leaks, "off"), origin);
-        final String directory = settings.get(RuntimeKeys.LEAKS_REPORT);
-        if (directory != null && interval == 0) {
-            throw new InvalidOptionException(
-                    RuntimeKeys.LEAKS_REPORT,
-                    directory,
-                    "accepted without " + leaks + "=sampled or " + leaks + "=full",
-                    origin);
-        }
-        return new LeakReports(interval, directory);
+        this.directory = directory == null ? null : new SnapshotDirectory(directory, PREFIX);
     }
 
     /**

@@ -27,7 +27,9 @@ public final class Observers {
     /** By the entry of the instance. Like what follows, guarded by the lock. */
     private Map<Object, Observed> known = new LinkedHashMap<>();
 
-    private final List<AllocatorListener> listeners = new ArrayList<>();
+    /** Replaced as a whole: a listener may end its observation while it is called. */
+    private List<AllocatorListener> listeners = List.of();
+
     private long lastNumber;
 
     /**
@@ -59,7 +61,9 @@ public final class Observers {
             }
             compare();
             final List<Observed> inUse = List.copyOf(known.values());
-            listeners.add(added);
+            final List<AllocatorListener> more = new ArrayList<>(listeners);
+            more.add(added);
+            listeners = more;
             isObserved = true;
             for (int i = 0; i < inUse.size(); i++) {
                 call(added, inUse.get(i), true);
@@ -70,8 +74,10 @@ public final class Observers {
 
     private void end(AllocatorListener listener) {
         synchronized (lock) {
-            if (listeners.remove(listener)) {
+            final List<AllocatorListener> others = new ArrayList<>(listeners);
+            if (others.remove(listener)) {
                 known.values().forEach(each -> call(listener, each, false));
+                listeners = others;
             }
             if (listeners.isEmpty()) {
                 isObserved = false;
@@ -98,7 +104,7 @@ public final class Observers {
     public void end() {
         synchronized (lock) {
             isEnded = true;
-            List.copyOf(listeners).forEach(this::end);
+            listeners.forEach(this::end);
         }
     }
 
@@ -137,13 +143,17 @@ public final class Observers {
     }
 
     private void callAll(Observed observed, boolean isAdded) {
-        for (int i = 0; i < listeners.size(); i++) {
-            call(listeners.get(i), observed, isAdded);
+        final List<AllocatorListener> all = listeners;
+        for (int i = 0; i < all.size(); i++) {
+            call(all.get(i), observed, isAdded);
         }
     }
 
-    private static void call(AllocatorListener listener, Observed observed, boolean isAdded) {
+    private void call(AllocatorListener listener, Observed observed, boolean isAdded) {
         try {
+            if (!listeners.contains(listener)) {
+                return; // it has ended its observation
+            }
             if (isAdded) {
                 listener.added(observed);
             } else {

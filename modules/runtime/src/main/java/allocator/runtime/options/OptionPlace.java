@@ -77,16 +77,6 @@ public enum OptionPlace {
     }
 
     /**
-     * Returns whether a key is one of this place's own.
-     *
-     * @param key the key
-     * @return whether it is, rather than one of a provider
-     */
-    public boolean isOwn(String key) {
-        return keys.contains(key);
-    }
-
-    /**
      * Returns the place's name in messages and reports.
      *
      * @return such as {@code session}

@@ -22,7 +22,7 @@ class FailureSnapshotsTest {
     @Test
     void whereWritingFailsRequestsDoNotTryAtOnceAgain(@TempDir Path folder) {
         final AtomicInteger taken = new AtomicInteger();
-        final FailureSnapshots snapshots = new FailureSnapshots(folder.toString(), failure -> {
+        final FailureSnapshots snapshots = new FailureSnapshots(folder, failure -> {
             taken.incrementAndGet();
             throw new IllegalStateException("No space left on device");
         });

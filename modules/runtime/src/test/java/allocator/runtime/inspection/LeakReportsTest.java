@@ -78,7 +78,7 @@ class LeakReportsTest {
     @Test
     void aDirectoryThatCannotBeWrittenIsTriedOnceAtFirst(@TempDir Path folder) throws Exception {
         final Path file = Files.createFile(folder.resolve("file"));
-        final LeakReports reports = new LeakReports(1, file.toString());
+        final LeakReports reports = new LeakReports(1, file);
         try (Warnings warnings = new Warnings()) {
             for (int i = 0; i < 3; i++) {
                 reports.report("session bert", List.of(use(1, Optional::empty, sites -> {})), _ -> {
@@ -138,7 +138,7 @@ class LeakReportsTest {
                 new AllocatorSnapshot(List.of(), blocks),
                 "",
                 Map.of());
-        new LeakReports(1, folder.toString())
+        new LeakReports(1, folder)
                 .report(
                         "session bert",
                         List.of(use(1, Optional::empty, sites -> {})),
