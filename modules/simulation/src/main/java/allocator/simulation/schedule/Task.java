@@ -40,7 +40,7 @@ public final class Task {
     }
 
     void allocated() {
-        if (failpoint != Failpoint.NONE && failpoint.fails(++allocations)) {
+        if (failpoint.fails(++allocations)) {
             throw new OutOfMemoryError(Failpoint.MESSAGE);
         }
     }

@@ -27,7 +27,7 @@ public final class BlockSizes {
     /** How many of the upper bits of the product choose the part. */
     private static final int PART_BITS = 4;
 
-    final Part[] parts = new Part[1 << PART_BITS];
+    private final Part[] parts = new Part[1 << PART_BITS];
 
     /** Creates an empty table. */
     public BlockSizes() {
