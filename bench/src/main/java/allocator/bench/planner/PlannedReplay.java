@@ -2,8 +2,9 @@ package allocator.bench.planner;
 
 import allocator.arena.ArenaAllocator;
 import allocator.arena.ArenaConfig;
-import allocator.arena.ArenaPlans;
 import allocator.arena.BfcArena;
+import allocator.arena.plan.ArenaPlans;
+import allocator.arena.plan.PlannedAllocator;
 import allocator.bench.AddressSource;
 import allocator.bench.pairs.Player;
 import allocator.bench.pairs.Workload;
@@ -13,6 +14,7 @@ import allocator.plan.Lifetime;
 import allocator.plan.Plan;
 import allocator.plan.PlanFile;
 import allocator.planner.Planner;
+import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
 import allocator.trace.Trace;
@@ -64,7 +66,7 @@ public class PlannedReplay {
     public boolean isPlanned;
 
     private final AddressSource device = new AddressSource();
-    private @Nullable BfcArena arena;
+    private @Nullable Allocator arena;
     private @Nullable Player player;
 
     /** What the arena says after replays. */
@@ -87,15 +89,13 @@ public class PlannedReplay {
     /** Plans, if that is wanted, and makes the arena. */
     @Setup
     public void open() throws IOException {
-        arena = new BfcArena(
-                device,
-                isPlanned
-                        ? ArenaConfig.DEFAULT.withPlans(
-                                ArenaPlans.of(List.of(trace), List.of(plan(Trace.bundled(trace)))))
-                        : ArenaConfig.DEFAULT);
+        final ArenaAllocator unplanned =
+                new ArenaAllocator(new BfcArena(device, ArenaConfig.DEFAULT), AllocatorOptions.EMPTY);
+        arena = isPlanned
+                ? new PlannedAllocator(unplanned, ArenaPlans.of(List.of(trace), List.of(plan(Trace.bundled(trace)))))
+                : unplanned;
         final Workload workload = Workload.of(trace, 0);
-        player = new Player(
-                workload, new AddressSlots(new ArenaAllocator(arena, AllocatorOptions.EMPTY), workload.slots()));
+        player = new Player(workload, new AddressSlots(arena, workload.slots()));
     }
 
     /** Plans all streams as one, as one thread without streams replays them. */

@@ -140,7 +140,7 @@ public final class ArenaWorld implements World {
 
     @Override
     public void perform(int thread, Op op) {
-        hasFailpoints |= op.failpoint() != Failpoint.NONE;
+        hasFailpoints |= !op.failpoint().equals(Failpoint.NONE);
         final SimulatedStream stream = stream(thread, op.b());
         final long byteSize = 1L + op.a() % largest;
         switch (op.kind()) {
@@ -321,7 +321,7 @@ public final class ArenaWorld implements World {
             return;
         }
         verify();
-        if (atClose == Failpoint.NONE || isOpenAfterFailure()) {
+        if (atClose.equals(Failpoint.NONE) || isOpenAfterFailure()) {
             verify();
             for (final Model.Block block : model.removeAll()) {
                 subject.free(block.address());

@@ -159,7 +159,7 @@ public final class ResourceWorld implements World {
         final Leaf leaf = leaves.get(op.b() % leaves.size());
         final long byteSize = 1L + op.a() % largest;
         final SimulatedStream stream = stream(thread, op.b() / 2);
-        hasFailpoints |= op.failpoint() != Failpoint.NONE;
+        hasFailpoints |= !op.failpoint().equals(Failpoint.NONE);
         switch (op.kind()) {
             case ALLOC -> allocate(leaf, byteSize, null, () -> leaf.allocator.alloc(byteSize));
             case RESERVE -> allocate(leaf, byteSize, null, () -> leaf.allocator.reserve(byteSize));
