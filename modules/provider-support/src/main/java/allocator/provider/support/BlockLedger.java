@@ -327,6 +327,9 @@ public final class BlockLedger<T> {
 
     private void giveBackTwice(long address, long byteSize, @Nullable T owner) {
         final Throwable failure = giveBack(address, byteSize, owner, device);
+        if (unreturnedBytes == 0) {
+            return;
+        }
         if (isUnreturned(address)) {
             final boolean isAlone = beginReturning();
             try {
