@@ -1,6 +1,7 @@
 package allocator.runtime;
 
 import allocator.runtime.discovery.ProviderSearch;
+import allocator.runtime.inspection.Frames;
 import allocator.runtime.inspection.InspectionOptions;
 import allocator.runtime.options.OptionPlace;
 import allocator.runtime.options.ProviderOrder;
@@ -65,7 +66,8 @@ public final class EnvironmentBuilder {
     public static final String LEAKS_REPORT = RuntimeKeys.LEAKS_REPORT;
 
     private final ProviderSearch search = new ProviderSearch();
-    private final InspectionOptions inspection = new InspectionOptions(OptionPlace.ENVIRONMENT.origin());
+    private final InspectionOptions inspection =
+            new InspectionOptions(OptionPlace.ENVIRONMENT.origin(), Frames.OF_RUNTIME);
     private ProviderOrder order = ProviderOrder.DEFAULT;
 
     /** The settings of providers. */

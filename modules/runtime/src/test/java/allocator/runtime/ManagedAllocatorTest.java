@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.runtime.AllocatorReport.Source;
 import allocator.runtime.inspection.FailureSnapshots;
+import allocator.runtime.inspection.Frames;
 import allocator.runtime.lifetime.AllocatorInstances;
 import allocator.runtime.lifetime.AllocatorReference;
 import allocator.spi.Allocator;
@@ -54,7 +55,7 @@ class ManagedAllocatorTest {
                 "test",
                 Source.CREATED,
                 AllocatorOptions.EMPTY,
-                new FailureSnapshots(null, failure -> {
+                new FailureSnapshots(null, Frames.OF_RUNTIME, failure -> {
                     throw new AssertionError(failure);
                 }),
                 () -> {});

@@ -2,6 +2,7 @@ package allocator.onnxruntime;
 
 import allocator.runtime.inspection.AllocatorUse;
 import allocator.runtime.inspection.BlockSites;
+import allocator.runtime.inspection.Frames;
 import allocator.runtime.inspection.LeakReports;
 import allocator.runtime.inspection.RecentEvents;
 import allocator.runtime.snapshot.Snapshot;
@@ -15,6 +16,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -29,6 +31,11 @@ final class HeldBlocks {
 
     /** Stands for the call of a block that a thread of ONNX Runtime's pools has allocated. */
     private static final String NO_CALLER = "a thread of ONNX Runtime";
+
+    /** The packages between a request of ONNX Runtime and the program: its Java binding, and this module. */
+    static final Frames FRAMES = new Frames(
+            Set.of(ExportedAllocator.class.getName()),
+            Set.of("ai.onnxruntime", "allocator.onnxruntime", "allocator.onnxruntime.support"));
 
     private static final System.Logger LOG = System.getLogger(ExportedAllocator.class.getName());
 
@@ -52,7 +59,7 @@ final class HeldBlocks {
     /** Returns a record for the blocks of one export; {@code null} if nothing is to be recorded. */
     @Nullable
     BlockSites sites() {
-        return interval == 0 ? null : new BlockSites(interval, NO_CALLER);
+        return interval == 0 ? null : new BlockSites(interval, NO_CALLER, FRAMES);
     }
 
     /**

@@ -567,7 +567,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         private @Nullable String providerName;
         private @Nullable Allocator allocator;
         private long budget = AllocatorStats.UNLIMITED;
-        private final InspectionOptions inspection = new InspectionOptions(ORIGIN);
+        private final InspectionOptions inspection = new InspectionOptions(ORIGIN, HeldBlocks.FRAMES);
 
         /** How many blocks are recorded, as their option says it; {@code null} if it is not set. */
         private @Nullable Integer callSites;

@@ -257,7 +257,7 @@ class HeldBlocksTest {
 
     @Test
     void withoutTheOptionNothingIsRecordedOrReported() throws OrtException {
-        assertNull(new HeldBlocks(new InspectionOptions("test").leakReports(), 0).sites());
+        assertNull(new HeldBlocks(new InspectionOptions("test", HeldBlocks.FRAMES).leakReports(), 0).sites());
         final OrtSession.Result result;
         try (OnnxRuntimeAllocators memory = builder().install()) {
             try (AllocatorSession session = load(memory)) {

@@ -17,6 +17,7 @@ public final class BlockSites {
 
     private final int interval;
     private final String noCaller;
+    private final Frames frames;
     private final Map<Long, Block> live = new ConcurrentHashMap<>();
 
     /** A recorded block. */
@@ -27,8 +28,10 @@ public final class BlockSites {
      *
      * @param interval 1 to record every block, more to record one in so many
      * @param noCaller stands for the call site of a block where no frame is left
+     * @param frames finds the frames of the program
      */
-    public BlockSites(int interval, String noCaller) {
+    public BlockSites(int interval, String noCaller, Frames frames) {
+        this.frames = frames;
         this.interval = interval;
         this.noCaller = noCaller;
     }
@@ -52,7 +55,7 @@ public final class BlockSites {
     }
 
     private String caller() {
-        return STACK.walk(frames -> Frames.ofProgram(frames, StackFrame::getClassName)
+        return STACK.walk(stack -> frames.ofProgram(stack, StackFrame::getClassName)
                 .findFirst()
                 .map(frame -> Frames.text(frame.toStackTraceElement()))
                 .orElse(noCaller));

@@ -27,7 +27,7 @@ public final class CallSites implements StreamAwareAllocator {
     private CallSites(Allocator target, int interval) {
         this.target = target;
         streamAware = target.as(StreamAwareAllocator.class).orElse(null);
-        sites = new BlockSites(interval, "unknown");
+        sites = new BlockSites(interval, "unknown", Frames.OF_RUNTIME);
     }
 
     /**

@@ -34,6 +34,7 @@ public final class FailureSnapshots {
     private static final AtomicBoolean IS_WRITING = new AtomicBoolean();
 
     private final @Nullable SnapshotDirectory directory;
+    private final Frames frames;
     private final Function<Failure, Snapshot> taker;
     private final WriteAttempts attempts = new WriteAttempts(System::nanoTime);
     private volatile boolean isFull;
@@ -42,9 +43,11 @@ public final class FailureSnapshots {
      * Checks nothing: what is wrong with the directory is logged when the first snapshot is to be written.
      *
      * @param directory where to write; {@code null} for nowhere
+     * @param frames finds the frames of the program
      * @param taker takes the snapshot
      */
-    public FailureSnapshots(@Nullable Path directory, Function<Failure, Snapshot> taker) {
+    public FailureSnapshots(@Nullable Path directory, Frames frames, Function<Failure, Snapshot> taker) {
+        this.frames = frames;
         this.directory = directory == null ? null : new SnapshotDirectory(directory, PREFIX);
         this.taker = taker;
     }
@@ -85,7 +88,7 @@ public final class FailureSnapshots {
                         : "no memory for " + described.owner() + ": snapshot written to " + written.get()));
     }
 
-    private static Failure describe(OutOfMemoryException failure, String owner) {
+    private Failure describe(OutOfMemoryException failure, String owner) {
         final Shortage shortage = failure.shortage();
         return new Failure(
                 String.valueOf(failure.getMessage()),
@@ -107,8 +110,8 @@ public final class FailureSnapshots {
         return figure == OutOfMemoryException.UNKNOWN ? Failure.UNKNOWN : figure;
     }
 
-    private static List<String> stack(Throwable failure) {
-        return Frames.ofProgram(Arrays.stream(failure.getStackTrace()), StackTraceElement::getClassName)
+    private List<String> stack(Throwable failure) {
+        return frames.ofProgram(Arrays.stream(failure.getStackTrace()), StackTraceElement::getClassName)
                 .limit(MOST_FRAMES)
                 .map(Frames::text)
                 .toList();

@@ -1,33 +1,36 @@
 package allocator.runtime.inspection;
 
-import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
-/** The frames of the program that has called the runtime, or run a session of ONNX Runtime. */
-final class Frames {
-    private static final String RUNTIME = "allocator.runtime.";
+/**
+ * Finds the frames of the program in a stack that ends in the runtime, or in a module above it.
+ *
+ * @param doors the classes one of which each request and each free of a program passes through
+ * @param between the packages between a door and the program, besides those of the runtime
+ */
+public record Frames(Set<String> doors, Set<String> between) {
+    private static final String OWN = "allocator.runtime.";
 
-    private static final String ONNX_RUNTIME = "allocator.onnxruntime.";
+    /** Those of a program that uses a session or an environment. */
+    public static final Frames OF_RUNTIME = new Frames(Set.of(OWN + "ManagedAllocator"), Set.of());
 
-    /** Every request and every free of a program, and of ONNX Runtime, passes through one of them. */
-    private static final Set<String> DOORS = Set.of(RUNTIME + "ManagedAllocator", ONNX_RUNTIME + "ExportedAllocator");
+    /** Copies the sets. */
+    public Frames {
+        doors = Set.copyOf(doors);
+        between = Set.copyOf(between);
+    }
 
-    /** The packages between a call of the program and a request of ONNX Runtime: its Java binding, and the module. */
-    private static final List<String> BETWEEN = List.of("ai.onnxruntime.", ONNX_RUNTIME, ONNX_RUNTIME + "support.");
-
-    private Frames() {}
-
-    /** Leaves out what the runtime has called, and the runtime itself; so of ONNX Runtime. */
-    static <T> Stream<T> ofProgram(Stream<T> stack, Function<T, String> className) {
-        return stack.dropWhile(frame -> !DOORS.contains(className.apply(frame)))
+    /** Leaves out what a door has called, the door, and what is between. */
+    <T> Stream<T> ofProgram(Stream<T> stack, Function<T, String> className) {
+        return stack.dropWhile(frame -> !doors.contains(className.apply(frame)))
                 .dropWhile(frame -> isBetween(className.apply(frame)));
     }
 
-    private static boolean isBetween(String className) {
-        return className.startsWith(RUNTIME)
-                || BETWEEN.contains(className.substring(0, className.lastIndexOf('.') + 1));
+    private boolean isBetween(String className) {
+        final int end = className.lastIndexOf('.');
+        return className.startsWith(OWN) || (end > 0 && between.contains(className.substring(0, end)));
     }
 
     /** Returns a frame as in a stack trace, without its module and class loader. */

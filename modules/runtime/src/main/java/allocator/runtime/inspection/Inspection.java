@@ -26,7 +26,7 @@ public final class Inspection {
      */
     public Inspection(
             InspectionOptions options, Function<Failure, Snapshot> taker, Supplier<Stream<AllocatorUse>> uses) {
-        snapshots = new FailureSnapshots(options.failures(), taker);
+        snapshots = new FailureSnapshots(options.failures(), options.frames(), taker);
         observers = new Observers(uses);
         origin = options.origin();
         hasBeans = options.hasBeans();

@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class InspectionOptions {
     private final String origin;
+    private final Frames frames;
     private @Nullable Path failures;
     private boolean hasBeans = RuntimeKeys.JMX.defaultValue();
     private int history = RuntimeKeys.HISTORY.defaultValue();
@@ -22,9 +23,11 @@ public final class InspectionOptions {
      * Creates options that ask for nothing.
      *
      * @param origin where they are set, for messages
+     * @param frames finds the frames of the program that made a request
      */
-    public InspectionOptions(String origin) {
+    public InspectionOptions(String origin, Frames frames) {
         this.origin = origin;
+        this.frames = frames;
     }
 
     /**
@@ -88,6 +91,10 @@ public final class InspectionOptions {
 
     String origin() {
         return origin;
+    }
+
+    Frames frames() {
+        return frames;
     }
 
     @Nullable

@@ -22,7 +22,7 @@ class FailureSnapshotsTest {
     @Test
     void whereWritingFailsRequestsDoNotTryAtOnceAgain(@TempDir Path folder) {
         final AtomicInteger taken = new AtomicInteger();
-        final FailureSnapshots snapshots = new FailureSnapshots(folder, failure -> {
+        final FailureSnapshots snapshots = new FailureSnapshots(folder, Frames.OF_RUNTIME, failure -> {
             taken.incrementAndGet();
             throw new IllegalStateException("No space left on device");
         });
