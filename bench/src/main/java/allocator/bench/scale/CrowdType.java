@@ -34,8 +34,7 @@ enum CrowdType {
     BLOCKS_SESSION(1_000_000, most -> {
         final OpenSession open = new OpenSession();
         final ManagedAllocator allocator = open.session.allocator();
-        return new BlockCrowd(
-                allocator, false, most, allocator::shrink, open::close);
+        return new BlockCrowd(allocator, false, most, allocator::shrink, open::close);
     }),
     /** Live blocks of the C library's {@code malloc}, to compare. */
     BLOCKS_MALLOC(1_000_000, most -> new BlockCrowd(new MallocAllocator(), false, most, () -> {}, () -> {})),

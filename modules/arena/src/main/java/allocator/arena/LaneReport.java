@@ -101,8 +101,7 @@ final class LaneReport {
     long bookkeepingBytes() {
         lane.lock.lock();
         try {
-            return placement.bookkeepingBytes()
-                    + lane.supply.bookkeepingBytes();
+            return placement.bookkeepingBytes() + lane.supply.bookkeepingBytes();
         } finally {
             lane.lock.unlock();
         }

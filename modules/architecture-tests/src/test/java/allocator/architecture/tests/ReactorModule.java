@@ -32,7 +32,10 @@ record ReactorModule(String folder) {
 
     /** Every Maven module, in the order of the root pom. */
     static List<ReactorModule> all() {
-        return texts(pom(ROOT), "modules", "module").distinct().map(ReactorModule::new).toList();
+        return texts(pom(ROOT), "modules", "module")
+                .distinct()
+                .map(ReactorModule::new)
+                .toList();
     }
 
     /** The descriptors of all modules that have one. */

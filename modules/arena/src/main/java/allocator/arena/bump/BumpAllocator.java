@@ -203,8 +203,8 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator,
     }
 
     /**
-     * Returns the idle regions to the device, and offers it again what it did not take back. An empty region that queued work of a stream may still use stays until
-     * the run of that stream ends.
+     * Returns the idle regions to the device, and offers it again what it did not take back. An empty region that
+     * queued work of a stream may still use stays until the run of that stream ends.
      */
     @Override
     public final ShrinkReport shrink() {

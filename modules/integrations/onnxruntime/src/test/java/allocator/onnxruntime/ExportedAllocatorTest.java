@@ -1,8 +1,6 @@
 package allocator.onnxruntime;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import allocator.onnxruntime.block.SessionBudget;
 import allocator.spi.Allocator;
@@ -12,14 +10,8 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.SpiLevel;
-import allocator.testkit.SmallStack;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Random;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Nested;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 

@@ -11,7 +11,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
-import ai.onnxruntime.OrtSession;
 import allocator.onnxruntime.block.SessionBudget;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;

@@ -192,8 +192,7 @@ final class SimulatedDevice implements Allocator, UnreturnedMemory {
 
     @Override
     public long unreturnedBytes() {
-        return Scheduler.outside(
-                () -> unreturned.stream().mapToLong(out::get).sum());
+        return Scheduler.outside(() -> unreturned.stream().mapToLong(out::get).sum());
     }
 
     @Override
