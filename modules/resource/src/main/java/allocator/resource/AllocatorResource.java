@@ -60,12 +60,15 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
     public AllocatorResource(Allocator allocator, MemoryKind kind) {
         this.allocator = allocator;
         this.kind = kind;
-        streamAware = allocator instanceof StreamAwareAllocator aware && allocator.spiLevel() >= SpiLevel.STREAMS
+        streamAware = allocator.as(StreamAwareAllocator.class).orElse(null) instanceof StreamAwareAllocator aware
+                        && allocator.spiLevel() >= SpiLevel.STREAMS
                 ? aware
                 : null;
         canReserve = allocator.spiLevel() >= SpiLevel.RESERVE;
-        shrinkable =
-                allocator instanceof ShrinkableAllocator able && allocator.spiLevel() >= SpiLevel.SHRINK ? able : null;
+        shrinkable = allocator.as(ShrinkableAllocator.class).orElse(null) instanceof ShrinkableAllocator able
+                        && allocator.spiLevel() >= SpiLevel.SHRINK
+                ? able
+                : null;
     }
 
     @Override

@@ -196,7 +196,7 @@ public final class FaultsInTurn {
                 case 3, 4, 5 -> allocateOnStream(memory, choice, byteSize);
                 case 6, 7, 8 -> free(memory, choice);
                 case 9 -> {
-                    if (memory instanceof ShrinkableAllocator shrinkable) {
+                    if (memory.as(ShrinkableAllocator.class).orElse(null) instanceof ShrinkableAllocator shrinkable) {
                         attempt(shrinkable::shrink);
                     }
                 }
@@ -218,7 +218,8 @@ public final class FaultsInTurn {
         }
 
         private void allocateOnStream(Allocator memory, int choice, long byteSize) {
-            if (memory instanceof StreamAwareAllocator streamAware && !streams.isEmpty()) {
+            if (memory.as(StreamAwareAllocator.class).orElse(null) instanceof StreamAwareAllocator streamAware
+                    && !streams.isEmpty()) {
                 final SyncStream stream = streams.get(choice % streams.size());
                 allocate(byteSize, () -> streamAware.allocOnStream(byteSize, stream));
             } else {
@@ -288,7 +289,7 @@ public final class FaultsInTurn {
             sizes.clear();
             streams.forEach(SyncStream::onSessionRunEnd);
             verify(memory);
-            if (memory instanceof ShrinkableAllocator shrinkable) {
+            if (memory.as(ShrinkableAllocator.class).orElse(null) instanceof ShrinkableAllocator shrinkable) {
                 shrinkable.shrink();
                 verify(memory);
                 final long left = shrinkable.shrink().bytesReleased();

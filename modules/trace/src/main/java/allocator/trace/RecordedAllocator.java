@@ -3,8 +3,8 @@ package allocator.trace;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
-import allocator.spi.DeviceException;
 import allocator.spi.HostAccessibleAllocator;
+import allocator.spi.InspectableAllocator;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.ShrinkReport;
@@ -12,125 +12,68 @@ import allocator.spi.ShrinkableAllocator;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import java.lang.foreign.MemorySegment;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An allocator whose allocations and frees a {@link Recorder} records. It implements the same optional interfaces as
- * the wrapped allocator: there is one subclass for each combination of them.
+ * An allocator whose allocations and frees a {@link Recorder} records. It has the capabilities of the wrapped allocator
+ * ({@link #as}).
  */
-class RecordedAllocator implements Allocator {
+final class RecordedAllocator implements StreamAwareAllocator, ShrinkableAllocator, HostAccessibleAllocator {
     private final Recorder recorder;
     private final Allocator target;
 
     /** The slot of each live block by its address; guarded by the recorder's lock. */
     private final LongIntMap slots = new LongIntMap();
 
+    private final @Nullable StreamAwareAllocator streamAware;
+    private final @Nullable ShrinkableAllocator shrinkable;
+    private final @Nullable HostAccessibleAllocator hostAccessible;
+
     RecordedAllocator(Recorder recorder, Allocator target) {
         this.recorder = recorder;
         this.target = target;
+        streamAware = target.as(StreamAwareAllocator.class).orElse(null);
+        shrinkable = target.as(ShrinkableAllocator.class).orElse(null);
+        hostAccessible = target.as(HostAccessibleAllocator.class).orElse(null);
     }
 
-    static RecordedAllocator of(Recorder recorder, Allocator target) {
-        final int abilities = (target instanceof StreamAwareAllocator ? 4 : 0)
-                + (target instanceof ShrinkableAllocator ? 2 : 0)
-                + (target instanceof HostAccessibleAllocator ? 1 : 0);
-        return switch (abilities) {
-            case 1 -> new Host(recorder, target);
-            case 2 -> new Shrinks(recorder, target);
-            case 3 -> new ShrinksHost(recorder, target);
-            case 4 -> new Streams(recorder, target);
-            case 5 -> new StreamsHost(recorder, target);
-            case 6 -> new StreamsShrinks(recorder, target);
-            case 7 -> new StreamsShrinksHost(recorder, target);
-            default -> new RecordedAllocator(recorder, target);
-        };
+    /** Its own, of those that the target has; a listing of blocks is the target's. Nothing goes round the recorder. */
+    @Override
+    public <T> Optional<T> as(Class<T> capability) {
+        return target.as(capability)
+                .flatMap(below -> capability.isInstance(this)
+                        ? Optional.of(capability.cast(this))
+                        : Optional.of(below).filter(InspectableAllocator.class::isInstance));
     }
 
-    /** Forwards allocations on streams. */
-    private interface OnStreams extends StreamAwareAllocator {
-        RecordedAllocator recorded();
-
-        @Override
-        default long allocOnStream(long byteSize, SyncStream stream) {
-            // Both before the allocation, after which nothing may fail.
-            final RecordedAllocator recorded = recorded();
-            final long streamId = stream.id();
-            final long address = ((StreamAwareAllocator) recorded.target).allocOnStream(byteSize, stream);
-            return recorded.allocated(address, byteSize, streamId, false);
+    private <T> T require(@Nullable T capability) {
+        if (capability == null) {
+            throw new UnsupportedOperationException(target + " does not have this capability");
         }
-
-        @Override
-        default boolean isOrderedByDevice() {
-            return ((StreamAwareAllocator) recorded().target).isOrderedByDevice();
-        }
+        return capability;
     }
 
-    /** Forwards shrinks. */
-    private interface Shrinkable extends ShrinkableAllocator {
-        RecordedAllocator recorded();
-
-        @Override
-        default ShrinkReport shrink() {
-            return ((ShrinkableAllocator) recorded().target).shrink();
-        }
+    @Override
+    public long allocOnStream(long byteSize, SyncStream stream) {
+        // Before the allocation, after which nothing may fail.
+        final long streamId = stream.id();
+        return allocated(require(streamAware).allocOnStream(byteSize, stream), byteSize, streamId, false);
     }
 
-    /** Forwards memory segments. */
-    private interface Accessible extends HostAccessibleAllocator {
-        RecordedAllocator recorded();
-
-        @Override
-        default MemorySegment segment(long address, long byteSize) {
-            return ((HostAccessibleAllocator) recorded().target).segment(address, byteSize);
-        }
+    @Override
+    public boolean isOrderedByDevice() {
+        return streamAware != null && streamAware.isOrderedByDevice();
     }
 
-    private static final class Host extends RecordedAllocator implements Accessible {
-        Host(Recorder recorder, Allocator target) {
-            super(recorder, target);
-        }
+    @Override
+    public ShrinkReport shrink() {
+        return require(shrinkable).shrink();
     }
 
-    private static final class Shrinks extends RecordedAllocator implements Shrinkable {
-        Shrinks(Recorder recorder, Allocator target) {
-            super(recorder, target);
-        }
-    }
-
-    private static final class ShrinksHost extends RecordedAllocator implements Shrinkable, Accessible {
-        ShrinksHost(Recorder recorder, Allocator target) {
-            super(recorder, target);
-        }
-    }
-
-    private static final class Streams extends RecordedAllocator implements OnStreams {
-        Streams(Recorder recorder, Allocator target) {
-            super(recorder, target);
-        }
-    }
-
-    private static final class StreamsHost extends RecordedAllocator implements OnStreams, Accessible {
-        StreamsHost(Recorder recorder, Allocator target) {
-            super(recorder, target);
-        }
-    }
-
-    private static final class StreamsShrinks extends RecordedAllocator implements OnStreams, Shrinkable {
-        StreamsShrinks(Recorder recorder, Allocator target) {
-            super(recorder, target);
-        }
-    }
-
-    private static final class StreamsShrinksHost extends RecordedAllocator
-            implements OnStreams, Shrinkable, Accessible {
-        StreamsShrinksHost(Recorder recorder, Allocator target) {
-            super(recorder, target);
-        }
-    }
-
-    /** Returns this object, for the interfaces that forward operations. */
-    public RecordedAllocator recorded() {
-        return this;
+    @Override
+    public MemorySegment segment(long address, long byteSize) {
+        return require(hostAccessible).segment(address, byteSize);
     }
 
     @Override
@@ -148,7 +91,7 @@ class RecordedAllocator implements Allocator {
             try {
                 recorder.allocated(slots, address, byteSize, streamId, isReserve);
             } catch (Throwable e) {
-                // The caller must learn the address, even if the heap or the stack ends here.
+                // The caller must learn the address, even if the heap ends here.
                 recorder.failure = e;
             }
         }
@@ -163,21 +106,25 @@ class RecordedAllocator implements Allocator {
         } catch (Throwable e) {
             recorder.failure = e;
         }
-        boolean isLive = true;
+        boolean isFreed = false;
         try {
             target.free(address);
-            isLive = false;
-        } catch (DeviceException | InvalidFreeException e) {
-            isLive = false;
+            isFreed = true;
+        } catch (InvalidFreeException e) {
+            isFreed = true; // the recorder knew the block, and the target does not
             throw e;
         } finally {
-            if (isLive && freed != null) {
-                try {
-                    recorder.restore(slots, address, freed);
-                } catch (Throwable e) {
-                    recorder.failure = e;
-                }
+            if (!isFreed && freed != null) {
+                restore(address, freed);
             }
+        }
+    }
+
+    private void restore(long address, Recorder.Freed freed) {
+        try {
+            recorder.restore(slots, address, freed);
+        } catch (Throwable e) {
+            recorder.failure = e;
         }
     }
 

@@ -66,7 +66,7 @@ public final class Recorder implements AutoCloseable {
      * @return the wrapper
      */
     public Allocator wrap(Allocator allocator) {
-        return RecordedAllocator.of(this, allocator);
+        return new RecordedAllocator(this, allocator);
     }
 
     /** Records a block that was just allocated; {@code streamId} is 0 for none. {@code isReserve} if by reserve. */

@@ -355,9 +355,10 @@ public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocat
         failures.run(() -> released[0] = giveBack(false));
         locked(this::restart);
         final ShrinkReport[] report = new ShrinkReport[1];
-        failures.run(() -> report[0] = wrapped instanceof ShrinkableAllocator shrinkable
-                ? shrinkable.shrink()
-                : new ShrinkReport(0, 0, wrapped.stats().bytesHeld(), 0, 0));
+        failures.run(() ->
+                report[0] = wrapped.as(ShrinkableAllocator.class).orElse(null) instanceof ShrinkableAllocator shrinkable
+                        ? shrinkable.shrink()
+                        : new ShrinkReport(0, 0, wrapped.stats().bytesHeld(), 0, 0));
         failures.throwIfAny();
         return PlannedReport.of(memory, released[0], report[0]);
     }
@@ -372,7 +373,7 @@ public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocat
     @Override
     public final AllocatorSnapshot inspect() {
         final PlannedReport report = computed(() -> new PlannedReport(memory));
-        return wrapped instanceof InspectableAllocator inspectable
+        return wrapped.as(InspectableAllocator.class).orElse(null) instanceof InspectableAllocator inspectable
                 ? report.within(inspectable.inspect())
                 : report.alone();
     }

@@ -95,10 +95,13 @@ public final class Factory implements EpFactory {
     @Override
     public synchronized void releaseAllocator(Allocator allocator) {
         Objects.requireNonNull(allocator, "allocator");
-        final Endings.End end = allocator instanceof PassAllocator mine ? endings.of(mine::close) : null;
+        final Endings.End end = allocator instanceof PassAllocator mine ? endings.of(mine, mine::close) : null;
         switch (references.release(allocator)) {
-            case UNKNOWN ->
-                throw new UnknownAllocatorException("not an open allocator of " + name() + ": " + allocator);
+            case UNKNOWN -> {
+                if (!endings.runAgain(allocator)) {
+                    throw new UnknownAllocatorException("not an open allocator of " + name() + ": " + allocator);
+                }
+            }
             case LAST -> {
                 if (end != null) {
                     end.run();

@@ -21,15 +21,14 @@ final class PassAllocator implements HostAccessibleAllocator {
     private final MemoryInfo info;
     private final AllocatorOptions effective;
     private final Limit limit;
-    private final BlockLedger ledger;
-    private final BlockLedger.Return giveBack = (address, byteSize) -> Heap.free(address);
+    private final BlockLedger<Void> ledger;
     private boolean isClosed;
 
     PassAllocator(MemoryInfo info, AllocatorOptions options, List<OptionKey<?>> keys) {
         this.info = info;
         effective = options.resolve(info.isReadOnly() ? List.of(Limit.KEY) : keys);
         limit = Limit.from(options);
-        ledger = new BlockLedger(info);
+        ledger = BlockLedger.of(info, (address, byteSize) -> Heap.free(address));
         Heap.prepare(info.byteAlignment());
     }
 
@@ -88,7 +87,7 @@ final class PassAllocator implements HostAccessibleAllocator {
         synchronized (this) {
             requireOpen();
             if (address != 0) {
-                ledger.free(address, giveBack);
+                ledger.free(address);
             }
         }
     }
@@ -124,7 +123,7 @@ final class PassAllocator implements HostAccessibleAllocator {
     void close() {
         synchronized (this) {
             isClosed = true;
-            ledger.returnAll(giveBack);
+            ledger.returnAll();
         }
     }
 

@@ -236,7 +236,8 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
     }
 
     private ShrinkReport reclaim() {
-        if (allocator instanceof ShrinkableAllocator shrinkable && allocator.spiLevel() >= SpiLevel.SHRINK) {
+        if (allocator.as(ShrinkableAllocator.class).orElse(null) instanceof ShrinkableAllocator shrinkable
+                && allocator.spiLevel() >= SpiLevel.SHRINK) {
             return shrinkable.shrink();
         }
         return new ShrinkReport(0, 0, stats().bytesHeld(), 0, 0);

@@ -37,7 +37,8 @@ final class HostMemory {
      * @throws IllegalArgumentException if the host cannot use its memory, or it is aligned to less than Arrow needs
      */
     static HostMemory of(Allocator allocator) {
-        requireSuitable(allocator.info(), allocator instanceof HostAccessibleAllocator);
+        requireSuitable(
+                allocator.info(), allocator.as(HostAccessibleAllocator.class).isPresent());
         return new HostMemory(allocator, null);
     }
 

@@ -387,7 +387,8 @@ final class ExportedAllocator {
 
     /** Shrinks an allocator if it can be shrunk; otherwise nothing is released. */
     static ShrinkReport shrink(Allocator allocator) {
-        if (allocator instanceof ShrinkableAllocator shrinkable && allocator.spiLevel() >= SpiLevel.SHRINK) {
+        if (allocator.as(ShrinkableAllocator.class).orElse(null) instanceof ShrinkableAllocator shrinkable
+                && allocator.spiLevel() >= SpiLevel.SHRINK) {
             return shrinkable.shrink();
         }
         return new ShrinkReport(0, 0, stats(allocator).bytesHeld(), 0, 0);

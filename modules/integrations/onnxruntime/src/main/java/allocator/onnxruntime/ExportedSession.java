@@ -79,7 +79,7 @@ final class ExportedSession {
     }
 
     private static boolean hasStreams(Allocator allocator) {
-        return allocator instanceof StreamAwareAllocator && allocator.spiLevel() >= SpiLevel.STREAMS;
+        return allocator.as(StreamAwareAllocator.class).isPresent() && allocator.spiLevel() >= SpiLevel.STREAMS;
     }
 
     private static long budget(MemoryInfo info, SessionSettings settings) {

@@ -127,7 +127,8 @@ public final class InstalledMemory {
                 new User(owner, liveBlocks.getAsLong()),
                 liveBlocks,
                 isReleased,
-                () -> allocator() instanceof InspectableAllocator inspectable
+                () -> allocator().as(InspectableAllocator.class).orElse(null)
+                                instanceof InspectableAllocator inspectable
                         ? Optional.of(inspectable.inspect())
                         : Optional.empty(),
                 this::stats,

@@ -52,7 +52,8 @@ class ChargedAllocator implements Allocator {
          */
         OfHost(LimitedMemory memory, Supplier<Budget> charged) {
             super(memory, charged);
-            if (!(memory.allocator() instanceof HostAccessibleAllocator host)) {
+            if (!(memory.allocator().as(HostAccessibleAllocator.class).orElse(null)
+                    instanceof HostAccessibleAllocator host)) {
                 throw new IllegalArgumentException(memory.allocator().info() + " is not memory that the host can use");
             }
             upstream = host;

@@ -92,7 +92,8 @@ final class LimitedMemory implements AutoCloseable {
      * @return whether the allocator can do that
      */
     boolean shrink() {
-        if (!(allocator() instanceof ShrinkableAllocator shrinkable) || shrinkable.spiLevel() < SpiLevel.SHRINK) {
+        if (!(allocator().as(ShrinkableAllocator.class).orElse(null) instanceof ShrinkableAllocator shrinkable)
+                || shrinkable.spiLevel() < SpiLevel.SHRINK) {
             return false;
         }
         final ShrinkReport ignored = shrinkable.shrink();

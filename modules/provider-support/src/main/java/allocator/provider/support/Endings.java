@@ -25,11 +25,13 @@ public final class Endings {
 
     /** An end, which can be run any number of times. */
     public final class End {
+        private final @Nullable Object subject;
         private final Runnable action;
         private @Nullable End next;
         private boolean isListed;
 
-        private End(Runnable action) {
+        private End(@Nullable Object subject, Runnable action) {
+            this.subject = subject;
             this.action = action;
         }
 
@@ -54,7 +56,18 @@ public final class Endings {
      * @return the end, not run
      */
     public End of(Runnable action) {
-        return new End(action);
+        return new End(null, action);
+    }
+
+    /**
+     * Creates the end of something that {@link #runAgain(Object)} names.
+     *
+     * @param subject what ends, compared by identity
+     * @param action returns to the device what is left; may throw anything
+     * @return the end, not run
+     */
+    public End of(Object subject, Runnable action) {
+        return new End(subject, action);
     }
 
     private synchronized void list(End end) {
@@ -108,6 +121,33 @@ public final class Endings {
             }
         }
         failure.throwIfAny();
+    }
+
+    /**
+     * Runs the end of a subject again, if it failed. If it fails once more, it is remembered again.
+     *
+     * @param subject what ends
+     * @return whether its end had failed
+     */
+    public boolean runAgain(Object subject) {
+        final End end = take(subject);
+        if (end == null) {
+            return false;
+        }
+        end.run();
+        return true;
+    }
+
+    @SuppressWarnings("ReferenceEquality") // what a foreign equals says does not matter
+    private synchronized @Nullable End take(Object subject) {
+        for (int left = failed; left > 0; left--) {
+            final End end = takeOldest();
+            if (end == null || end.subject == subject) {
+                return end;
+            }
+            list(end);
+        }
+        return null;
     }
 
     /** Runs an end that was taken from the list. It is listed again once: it may be another thread's after that. */

@@ -348,7 +348,7 @@ public final class PoolWorld implements World {
     }
 
     private void verify(User user) {
-        if (user.allocator instanceof ShrinkableAllocator able) {
+        if (user.allocator.as(ShrinkableAllocator.class).orElse(null) instanceof ShrinkableAllocator able) {
             able.shrink(); // returns what the device has not taken back
         }
         final AllocatorStats stats = user.allocator.stats();

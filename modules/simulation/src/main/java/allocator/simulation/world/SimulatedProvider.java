@@ -188,7 +188,7 @@ final class SimulatedProvider implements EpFactory {
     public void releaseAllocator(Allocator allocator) {
         device.callToGiveBack();
         requireOpen();
-        final Endings.End end = endings.of(((StreamArenaAllocator) allocator)::close);
+        final Endings.End end = endings.of(allocator, ((StreamArenaAllocator) allocator)::close);
         try {
             switch (references.release(allocator)) {
                 case STILL_USED -> device.call();
@@ -196,7 +196,11 @@ final class SimulatedProvider implements EpFactory {
                     end.run(); // fails where a block is live
                     device.call();
                 }
-                case UNKNOWN -> throw unknown(allocator);
+                case UNKNOWN -> {
+                    if (!endings.runAgain(allocator)) {
+                        throw unknown(allocator);
+                    }
+                }
             }
         } catch (DeviceException | UnknownAllocatorException e) {
             throw e;

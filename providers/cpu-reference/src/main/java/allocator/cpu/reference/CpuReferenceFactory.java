@@ -175,11 +175,15 @@ public final class CpuReferenceFactory implements EpFactory {
         if (!(allocator instanceof CpuAllocator cpuAllocator)) {
             throw unknown(allocator);
         }
-        final Endings.End end = endings.of(cpuAllocator::destroy);
+        final Endings.End end = endings.of(allocator, cpuAllocator::destroy);
         switch (references.release(allocator)) {
             case LAST -> end.run();
             case STILL_USED -> {}
-            case UNKNOWN -> throw unknown(allocator);
+            case UNKNOWN -> {
+                if (!endings.runAgain(allocator)) {
+                    throw unknown(allocator);
+                }
+            }
         }
     }
 

@@ -112,7 +112,8 @@ final class RandomProgram {
             any(streams).onSessionRunEnd();
         } else if (choice < 96) {
             driver.controls().advance(any(streams).handle());
-        } else if (any(allocators) instanceof ShrinkableAllocator shrinkable) {
+        } else if (any(allocators).as(ShrinkableAllocator.class).orElse(null)
+                instanceof ShrinkableAllocator shrinkable) {
             shrinkable.shrink();
         }
     }
@@ -124,7 +125,8 @@ final class RandomProgram {
     private void allocate() {
         final Allocator allocator = any(allocators);
         final long byteSize = 1 + (long) (MAX_SIZE * Math.pow(random.nextDouble(), 4));
-        if (allocator instanceof StreamAwareAllocator streamAware && random.nextInt(4) > 0) {
+        if (allocator.as(StreamAwareAllocator.class).orElse(null) instanceof StreamAwareAllocator streamAware
+                && random.nextInt(4) > 0) {
             final SyncStream stream = any(streams);
             final long address = streamAware.allocOnStream(byteSize, stream);
             live.add(new Block(allocator, address, byteSize, stream));

@@ -161,7 +161,8 @@ final class ProgramRun {
             return;
         }
         final SyncStream stream = streams.get(op.stream());
-        if (stream != null && allocator instanceof StreamAwareAllocator streamAware) {
+        if (stream != null
+                && allocator.as(StreamAwareAllocator.class).orElse(null) instanceof StreamAwareAllocator streamAware) {
             allocate(
                     op,
                     op.block(),
@@ -344,7 +345,9 @@ final class ProgramRun {
      * a stream, so a block of a stream must be accessible to the host.
      */
     private boolean isVerifiable(Block block) {
-        return contents.isPresent() && (block.stream() == null || allocator instanceof HostAccessibleAllocator);
+        return contents.isPresent()
+                && (block.stream() == null
+                        || allocator.as(HostAccessibleAllocator.class).isPresent());
     }
 
     private void onStream(int number, Consumer<SyncStream> action) {

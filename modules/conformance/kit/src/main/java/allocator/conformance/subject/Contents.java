@@ -69,7 +69,7 @@ public abstract class Contents {
 
     /** Returns access to the contents of an allocator's memory; empty if neither segments nor copies reach it. */
     public static Optional<Contents> of(Subject subject, Allocator allocator) {
-        if (allocator instanceof HostAccessibleAllocator host) {
+        if (allocator.as(HostAccessibleAllocator.class).orElse(null) instanceof HostAccessibleAllocator host) {
             return Optional.of(new Direct(host));
         }
         return transfer(subject, allocator.info()).map(transfer -> new Copied(transfer, allocator.info()));

@@ -397,13 +397,14 @@ public final class Subject {
 
     /** Returns the allocator as one that is shrunk, which takes more than its type (L-01), or empty. */
     public static Optional<ShrinkableAllocator> ifShrinkable(Allocator allocator) {
-        return allocator instanceof ShrinkableAllocator shrinkable && allocator.spiLevel() >= SpiLevel.SHRINK
+        return allocator.as(ShrinkableAllocator.class).orElse(null) instanceof ShrinkableAllocator shrinkable
+                        && allocator.spiLevel() >= SpiLevel.SHRINK
                 ? Optional.of(shrinkable)
                 : Optional.empty();
     }
 
     public ShrinkableAllocator shrinkable(Allocator allocator) {
-        if (!(allocator instanceof ShrinkableAllocator shrinkable)) {
+        if (!(allocator.as(ShrinkableAllocator.class).orElse(null) instanceof ShrinkableAllocator shrinkable)) {
             throw Expect.skip("the allocator is not a ShrinkableAllocator");
         }
         requireLevel(allocator, SpiLevel.SHRINK, "shrink");
@@ -503,7 +504,7 @@ public final class Subject {
 
     /** Returns the allocator as one whose streams are used: its level and its factory have them, or empty. */
     public Optional<StreamAwareAllocator> ifStreamAware(Allocator allocator) {
-        return allocator instanceof StreamAwareAllocator streamAware
+        return allocator.as(StreamAwareAllocator.class).orElse(null) instanceof StreamAwareAllocator streamAware
                         && allocator.spiLevel() >= SpiLevel.STREAMS
                         && factory().isStreamAware(memory())
                 ? Optional.of(streamAware)
@@ -511,7 +512,7 @@ public final class Subject {
     }
 
     public StreamAwareAllocator streamAware(Allocator allocator) {
-        if (!(allocator instanceof StreamAwareAllocator streamAware)) {
+        if (!(allocator.as(StreamAwareAllocator.class).orElse(null) instanceof StreamAwareAllocator streamAware)) {
             throw Expect.skip("the allocator is not a StreamAwareAllocator");
         }
         requireLevel(allocator, SpiLevel.STREAMS, "streams");
@@ -538,7 +539,7 @@ public final class Subject {
      */
     public boolean isOrderKnown(Allocator allocator) {
         return probe != null
-                || !(allocator instanceof StreamAwareAllocator streamAware)
+                || !(allocator.as(StreamAwareAllocator.class).orElse(null) instanceof StreamAwareAllocator streamAware)
                 || !streamAware.isOrderedByDevice();
     }
 

@@ -234,7 +234,7 @@ public abstract class CudaEpFactory implements EpFactory {
         }
         try {
             for (Entry entry : knownEntries()) {
-                final Endings.End end = entry.device.endings().of(cudaAllocator::destroy);
+                final Endings.End end = entry.device.endings().of(allocator, cudaAllocator::destroy);
                 switch (entry.references.release(allocator)) {
                     case STILL_USED -> {
                         return;
@@ -243,7 +243,11 @@ public abstract class CudaEpFactory implements EpFactory {
                         end.run();
                         return;
                     }
-                    case UNKNOWN -> {}
+                    case UNKNOWN -> {
+                        if (entry.device.endings().runAgain(allocator)) {
+                            return;
+                        }
+                    }
                 }
             }
         } finally {

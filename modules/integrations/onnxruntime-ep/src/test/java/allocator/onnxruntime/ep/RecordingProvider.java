@@ -84,10 +84,10 @@ final class RecordingProvider extends ForwardingFactory {
     }
 
     private Recorded record(Allocator target) {
-        if (hasStreams && target instanceof StreamAwareAllocator) {
+        if (hasStreams && target.as(StreamAwareAllocator.class).isPresent()) {
             return new RecordedOnStreams(target);
         }
-        return target instanceof ShrinkableAllocator ? new RecordedArena(target) : new Recorded(target);
+        return target.as(ShrinkableAllocator.class).isPresent() ? new RecordedArena(target) : new Recorded(target);
     }
 
     @Override

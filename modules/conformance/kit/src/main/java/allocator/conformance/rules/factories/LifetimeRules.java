@@ -38,11 +38,11 @@ public abstract class LifetimeRules extends Chapter {
     void optional_L01_theLevelCoversWhatTheTypeOffers(Subject subject) {
         final Allocator allocator = subject.allocator();
         Expect.that(
-                !(allocator instanceof StreamAwareAllocator) || allocator.spiLevel() >= SpiLevel.STREAMS,
+                allocator.as(StreamAwareAllocator.class).isEmpty() || allocator.spiLevel() >= SpiLevel.STREAMS,
                 "a StreamAwareAllocator of level %d: the runtime will never use its streams",
                 allocator.spiLevel());
         Expect.that(
-                !(allocator instanceof ShrinkableAllocator) || allocator.spiLevel() >= SpiLevel.SHRINK,
+                allocator.as(ShrinkableAllocator.class).isEmpty() || allocator.spiLevel() >= SpiLevel.SHRINK,
                 "a ShrinkableAllocator of level %d: the runtime will never shrink it",
                 allocator.spiLevel());
     }
@@ -81,10 +81,11 @@ public abstract class LifetimeRules extends Chapter {
                     "shrink" + after,
                     () -> shrinkable.get().shrink());
         }
-        if (allocator instanceof HostAccessibleAllocator accessible) {
+        if (allocator.as(HostAccessibleAllocator.class).orElse(null) instanceof HostAccessibleAllocator accessible) {
             Expect.rejection(AllocatorClosedException.class, "segment" + after, () -> accessible.segment(address, 64));
         }
-        if (stream != null && allocator instanceof StreamAwareAllocator streamAware) {
+        if (stream != null
+                && allocator.as(StreamAwareAllocator.class).orElse(null) instanceof StreamAwareAllocator streamAware) {
             Expect.rejection(
                     AllocatorClosedException.class,
                     "allocOnStream" + after,
@@ -144,10 +145,11 @@ public abstract class LifetimeRules extends Chapter {
         if (reserves) {
             Expect.rejection(AllocatorClosedException.class, "reserve(0)" + after, () -> allocator.reserve(0));
         }
-        if (allocator instanceof HostAccessibleAllocator accessible) {
+        if (allocator.as(HostAccessibleAllocator.class).orElse(null) instanceof HostAccessibleAllocator accessible) {
             Expect.rejection(AllocatorClosedException.class, "segment(0, 0)" + after, () -> accessible.segment(0, 0));
         }
-        if (stream != null && allocator instanceof StreamAwareAllocator streamAware) {
+        if (stream != null
+                && allocator.as(StreamAwareAllocator.class).orElse(null) instanceof StreamAwareAllocator streamAware) {
             Expect.rejection(
                     AllocatorClosedException.class,
                     "allocOnStream(0)" + after,

@@ -130,7 +130,9 @@ public abstract class FailureRules extends Chapter {
             if (reserves) {
                 steps.add(() -> live.put(allocator.reserve(byteSize), byteSize));
             }
-            if (stream != null && allocator instanceof StreamAwareAllocator streamAware) {
+            if (stream != null
+                    && allocator.as(StreamAwareAllocator.class).orElse(null)
+                            instanceof StreamAwareAllocator streamAware) {
                 steps.add(() -> live.put(streamAware.allocOnStream(byteSize, stream), byteSize));
                 steps.add(() -> allocator.free(streamAware.allocOnStream(byteSize, stream)));
                 steps.add(stream::onSessionRunEnd);

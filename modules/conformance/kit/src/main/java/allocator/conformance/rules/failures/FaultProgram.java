@@ -80,7 +80,8 @@ final class FaultProgram {
     }
 
     private void allocateOnStream(long byteSize) {
-        if (stream != null && allocator instanceof StreamAwareAllocator streamAware) {
+        if (stream != null
+                && allocator.as(StreamAwareAllocator.class).orElse(null) instanceof StreamAwareAllocator streamAware) {
             take(byteSize, () -> streamAware.allocOnStream(byteSize, stream));
         }
     }

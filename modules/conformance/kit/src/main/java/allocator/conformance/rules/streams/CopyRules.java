@@ -234,7 +234,8 @@ public abstract class CopyRules extends Chapter {
 
     @ConformanceTest
     void required_H01_aSegmentShowsWhatCopiesDo(Subject subject) {
-        if (!(subject.allocator() instanceof HostAccessibleAllocator allocator)) {
+        if (!(subject.allocator().as(HostAccessibleAllocator.class).orElse(null)
+                instanceof HostAccessibleAllocator allocator)) {
             throw Expect.skip("the allocator is not a HostAccessibleAllocator");
         }
         final DataTransfer transfer = requireTransfer(subject);
@@ -263,7 +264,8 @@ public abstract class CopyRules extends Chapter {
 
     @ConformanceTest
     void required_H02_aSegmentIsTheAllocationItself(Subject subject) {
-        if (!(subject.allocator() instanceof HostAccessibleAllocator allocator)) {
+        if (!(subject.allocator().as(HostAccessibleAllocator.class).orElse(null)
+                instanceof HostAccessibleAllocator allocator)) {
             throw Expect.skip("the allocator is not a HostAccessibleAllocator");
         }
         AllocationCalls.of(subject, allocator).forEach((name, call) -> requireSegments(allocator, name, call));

@@ -115,7 +115,11 @@ public abstract class OneStreamRules extends Chapter {
                 allocator.free(live.remove(index));
             } else {
                 live.add(
-                        stream != null && allocator instanceof StreamAwareAllocator streamAware
+                        stream != null
+                                        && allocator
+                                                        .as(StreamAwareAllocator.class)
+                                                        .orElse(null)
+                                                instanceof StreamAwareAllocator streamAware
                                 ? streamAware.allocOnStream(byteSize, stream)
                                 : allocator.alloc(byteSize));
             }

@@ -87,7 +87,7 @@ public abstract class ConcurrencyRules extends Chapter {
             live.add(elsewhere(thread, call.getKey(), () -> call.getValue().applyAsLong(5000)));
         }
         live.add(allocator.alloc(5000));
-        if (allocator instanceof HostAccessibleAllocator host) {
+        if (allocator.as(HostAccessibleAllocator.class).orElse(null) instanceof HostAccessibleAllocator host) {
             for (final long address : live) {
                 final MemorySegment segment = host.segment(address, 5000);
                 elsewhere(thread, "access to a segment", () -> Contents.write(segment, address));

@@ -67,10 +67,12 @@ final class AllocatorStruct {
         if (version >= SpiLevel.STATISTICS) {
             struct.set(ADDRESS, OrtAllocatorLayout.GET_STATS, Functions.GET_STATS);
         }
-        if (version >= SpiLevel.STREAMS && allocator.target() instanceof StreamAwareAllocator) {
+        if (version >= SpiLevel.STREAMS
+                && allocator.target().as(StreamAwareAllocator.class).isPresent()) {
             struct.set(ADDRESS, OrtAllocatorLayout.ALLOC_ON_STREAM, Functions.ALLOC_ON_STREAM);
         }
-        if (version >= SpiLevel.SHRINK && allocator.target() instanceof ShrinkableAllocator) {
+        if (version >= SpiLevel.SHRINK
+                && allocator.target().as(ShrinkableAllocator.class).isPresent()) {
             struct.set(ADDRESS, OrtAllocatorLayout.SHRINK, Functions.SHRINK);
         }
         struct.set(ADDRESS, ThrowingThunk.MESSAGE, message(allocator.provider()));

@@ -100,7 +100,9 @@ final class HostedAllocator implements Hosted {
             return target.reserve(byteSize);
         }
         final SyncStream stream = ortStream == 0 ? null : StreamStruct.streamOf(ortStream);
-        return stream != null && target instanceof StreamAwareAllocator streamAware
+        return stream != null
+                        && target.as(StreamAwareAllocator.class).orElse(null)
+                                instanceof StreamAwareAllocator streamAware
                 ? streamAware.allocOnStream(byteSize, stream)
                 : target.alloc(byteSize);
     }
@@ -161,7 +163,7 @@ final class HostedAllocator implements Hosted {
 
     /** Returns unused memory to the device. */
     void shrink() {
-        if (target instanceof ShrinkableAllocator shrinkable) {
+        if (target.as(ShrinkableAllocator.class).orElse(null) instanceof ShrinkableAllocator shrinkable) {
             shrinkable.shrink();
         }
     }
