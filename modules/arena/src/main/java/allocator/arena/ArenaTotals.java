@@ -50,10 +50,7 @@ final class ArenaTotals {
         final long held = lanes.heldLimit.withUnreturned(sum(each, AllocatorStats::bytesHeld));
         return new AllocatorStats.Builder()
                 .limit(each.getFirst().limit())
-                .inUse(
-                        inUse,
-                        sum(each, AllocatorStats::requestedBytesInUse),
-                        sum(each, AllocatorStats::peakBytesInUse))
+                .inUse(inUse, sum(each, AllocatorStats::requestedBytesInUse), sum(each, AllocatorStats::peakBytesInUse))
                 .held(held, Math.max(held, lanes.heldLimit.peakHeld()))
                 .free(held - inUse, max(each, AllocatorStats::largestFreeChunk))
                 .calls(

@@ -63,7 +63,9 @@ final class LaneInspection implements Placement.ChunkVisitor {
                 regions.add(region);
                 ends.add(count);
             }
-            lane.blocks.list(false).forEach(span -> add(span.address(), span.byteSize(), span.byteSize(), State.LIVE, 0));
+            lane.blocks
+                    .list(false)
+                    .forEach(span -> add(span.address(), span.byteSize(), span.byteSize(), State.LIVE, 0));
             lane.blocks.list(true).forEach(span -> add(span.address(), span.byteSize(), 0, State.UNRETURNED, 0));
             return true;
         });

@@ -191,7 +191,9 @@ class BfcArenaFaultsTest {
     @Test
     void memoryThatTheDeviceDidNotTakeBackIsOfferedAgainBeforeARequestFailsForTheLimit() {
         final BfcArena arena = new BfcArena(
-                device, new ArenaConfig(ExtendStrategy.SAME_AS_REQUESTED, 1, 1, 1, 1, 4096, PlacementPolicy.BEST_FIT, 0, 0, false));
+                device,
+                new ArenaConfig(
+                        ExtendStrategy.SAME_AS_REQUESTED, 1, 1, 1, 1, 4096, PlacementPolicy.BEST_FIT, 0, 0, false));
         device.failFrees(number -> number == 0);
         arena.free(arena.reserve(3000));
         assertThat(arena.stats().bytesHeld()).isEqualTo(3000);
@@ -207,7 +209,9 @@ class BfcArenaFaultsTest {
     @Test
     void memoryHeldAfterManyRefusalsStaysWithinTheLimit() {
         final BfcArena arena = new BfcArena(
-                device, new ArenaConfig(ExtendStrategy.SAME_AS_REQUESTED, 1, 1, 1, 1, 1 << 16, PlacementPolicy.BEST_FIT, 0, 0, false));
+                device,
+                new ArenaConfig(
+                        ExtendStrategy.SAME_AS_REQUESTED, 1, 1, 1, 1, 1 << 16, PlacementPolicy.BEST_FIT, 0, 0, false));
         device.failFrees(number -> number % 2 == 0);
         for (int i = 0; i < 100_000; i++) {
             arena.free(arena.reserve(1000));

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import allocator.provider.support.UnreturnedMemory;
+import allocator.spi.Allocator;
 import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
-import allocator.spi.Allocator;
 import allocator.spi.SpiLevel;
 import allocator.testkit.FakeDevice;
 import java.lang.annotation.Retention;

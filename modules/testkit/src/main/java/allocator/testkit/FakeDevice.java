@@ -139,7 +139,7 @@ public class FakeDevice implements Allocator, UnreturnedMemory {
             held.remove(address);
             unreturned.remove(address);
         } else if (unreturned.add(address)) {
-            }
+        }
     }
 
     @Override
