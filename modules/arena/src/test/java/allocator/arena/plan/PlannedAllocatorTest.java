@@ -79,7 +79,7 @@ class PlannedAllocatorTest {
             }
             assertThat(device.requestedSizes()).containsExactly(HEIGHT);
             assertThat(arena.stats().bytesHeld()).isEqualTo(HEIGHT);
-            assertThat(arena.stats().peakBytesInUse()).isEqualTo(32 * GRANULE);
+            assertThat(arena.stats().peakBytesInUse()).isEqualTo(HEIGHT);
             assertThat(counters(arena)).containsExactly(12L, 3L, 0L, 0L);
         }
 
