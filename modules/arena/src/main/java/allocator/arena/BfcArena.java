@@ -3,6 +3,7 @@ package allocator.arena;
 import allocator.arena.chunk.Granules;
 import allocator.arena.page.PageSource;
 import allocator.provider.support.UnreturnedMemory;
+import allocator.provider.support.event.AllocatorEvents;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorSnapshot;
@@ -103,7 +104,7 @@ public final class BfcArena {
         choice = lanes.choice;
         totals = new ArenaTotals(lanes);
         relief = new PressureRelief(lanes, totals, info);
-        BfcRehearsal.ensure(config.placementPolicy());
+        AllocatorEvents.prepare();
     }
 
     /**

@@ -10,7 +10,6 @@ import allocator.arena.compact.PageTable;
 import allocator.arena.page.PageSource;
 import allocator.arena.upstream.Counters;
 import allocator.provider.support.BriefLock;
-import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
@@ -91,8 +90,7 @@ final class Lane {
         if (byteSize <= 0 || byteSize > OptionKey.MAX_SIZE) {
             return allocateNothing(byteSize);
         }
-        long address = NO_ADDRESS;
-        int taken = Placement.WHOLE;
+        final long address;
         final boolean isContended;
         final boolean waited = lock.lock();
         try {
@@ -100,18 +98,9 @@ final class Lane {
             isContended = waited && requester != latestRequester;
             latestRequester = requester;
             address = tryTake(byteSize, stream);
-            taken = placement.step;
             placement.step = Placement.WHOLE;
+        } finally {
             lock.unlock();
-        } catch (Throwable e) {
-            // Stores only: where the stack has ended, a call fails, and the lock would stay locked.
-            if (address != NO_ADDRESS) {
-                counters.allocs--;
-                placement.step = taken;
-            }
-            lock.owner = null;
-            lock.held = 0;
-            throw e;
         }
         if (isContended) {
             contended(requester);
@@ -165,18 +154,8 @@ final class Lane {
                 freeChunk(region, address);
                 isFreed = true;
             }
+        } finally {
             lock.unlock();
-        } catch (Throwable e) {
-            // Stores only, as in allocate. What is freed is freed: what failed then is repaired later.
-            if (placement.step == Placement.FREED) {
-                isFreed = true;
-                placement.step = Placement.BEGUN;
-            }
-            lock.owner = null;
-            lock.held = 0;
-            if (!isFreed || !(e instanceof VirtualMachineError)) {
-                throw e;
-            }
         }
         if (!isFreed && address != NO_ADDRESS) {
             blocks.free(address);
@@ -221,17 +200,14 @@ final class Lane {
 
     private void repair() {
         final Repair.Live live = supply.repair();
+        blocks.repair();
         final long reserved = blocks.reservedBytes();
         counters.recount(live.inUse() + reserved, live.requested() + reserved);
         placement.step = Placement.WHOLE;
     }
 
-    /**
-     * Runs work under the lock, after {@link #begin}. For work that is not an allocation or a free from a chunk, as it
-     * {@linkplain StackReserve touches the stack} first.
-     */
+    /** Runs work under the lock, after {@link #begin}. */
     <T extends @Nullable Object> T locked(Supplier<T> work) {
-        StackReserve.touch();
         lock.lock();
         try {
             begin();
@@ -244,7 +220,6 @@ final class Lane {
     }
 
     void releaseStream(SyncStream stream) {
-        StackReserve.touch();
         lock.lock();
         try {
             begin();
@@ -257,7 +232,6 @@ final class Lane {
     }
 
     void endRun(SyncStream stream) {
-        StackReserve.touch();
         lock.lock();
         try {
             begin();

@@ -3,7 +3,6 @@ package allocator.arena;
 import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
-import allocator.provider.support.StackReserve;
 import allocator.provider.support.event.DevicePart;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
@@ -45,16 +44,13 @@ final class LaneGrowth {
 
     /** Takes a chunk that has become free, or else adds a region and takes a chunk of it. */
     long takeFromNewRegion(long byteSize, @Nullable SyncStream stream) {
-        StackReserve.touch();
-        lanes.lockDevice();
-        try {
+        lanes.requireOutsideDevice();
+        synchronized (lanes.deviceLock) {
             final long address = take(byteSize, stream);
             if (address != Placement.NO_ADDRESS) {
                 return address;
             }
             return takeFromNewRegion(lane.locked(() -> planRegion(byteSize, stream)), byteSize, stream);
-        } finally {
-            lanes.deviceLock.unlock();
         }
     }
 

@@ -5,7 +5,6 @@ import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
 import allocator.arena.upstream.Counters;
 import allocator.provider.support.Limit;
-import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DoubleFreeException;
 import allocator.spi.ForeignAddressException;
@@ -123,7 +122,6 @@ final class LaneReport {
     /** Returns the exception for a request that the device could not satisfy. Takes the lane's lock. */
     OutOfMemoryException deviceFailed(
             long byteSize, long rounded, @Nullable SyncStream stream, boolean isReserve, OutOfMemoryException cause) {
-        StackReserve.touch();
         lane.lock.lock();
         try {
             lane.begin();
@@ -136,7 +134,6 @@ final class LaneReport {
     /** Returns the exception for a request that there are too few pages or addresses for. Takes the lane's lock. */
     OutOfMemoryException pagesFailed(
             long byteSize, @Nullable SyncStream stream, OutOfMemoryException cause, boolean isOfAddresses) {
-        StackReserve.touch();
         return lane.locked(() -> outOfMemory(
                 reasonOf(cause),
                 byteSize,
@@ -191,12 +188,11 @@ final class LaneReport {
         return new OutOfMemoryException(reason, shortage, dump(request), cause);
     }
 
-    /** Describes the lane, or returns an empty text where the Java heap or the stack ends. Under the lane's lock. */
+    /** Describes the lane, or returns an empty text where the Java heap ends. Under the lane's lock. */
     private String dump(String request) {
         try {
-            StackReserve.touch();
             return ArenaDump.of(snapshot(), request);
-        } catch (VirtualMachineError | LinkageError e) {
+        } catch (OutOfMemoryError e) {
             return ""; // The caller learns that there is no memory. The lane repairs itself if need be.
         }
     }

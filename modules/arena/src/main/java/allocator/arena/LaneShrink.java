@@ -2,7 +2,6 @@ package allocator.arena;
 
 import allocator.arena.chunk.Region;
 import allocator.arena.upstream.StreamWork;
-import allocator.provider.support.StackReserve;
 import allocator.provider.support.event.DevicePart;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
@@ -42,12 +41,10 @@ final class LaneShrink {
      * from within a call by the arena to its upstream allocator or to a stream.
      */
     ShrinkReport shrink() {
-        StackReserve.touch();
         if (lanes.isInDevice()) {
             return report(0, 0);
         }
-        lanes.shrinkLock.lock();
-        try {
+        synchronized (lanes.shrinkLock) {
             final Map<Region, Long> idle = new LinkedHashMap<>();
             final Map<Long, SyncStream> owners = new LinkedHashMap<>();
             lane.locked(() -> {
@@ -56,14 +53,11 @@ final class LaneShrink {
             });
             owners.values().removeIf(StreamWork::await);
             return giveBack(idle, owners);
-        } finally {
-            lanes.shrinkLock.unlock();
         }
     }
 
     private ShrinkReport giveBack(Map<Region, Long> idle, Map<Long, SyncStream> owners) {
-        lanes.deviceLock.lock();
-        try {
+        synchronized (lanes.deviceLock) {
             final List<Region> detached = lane.locked(() -> detachUnchanged(idle, owners));
             long released = 0;
             for (final Region region : detached) {
@@ -71,8 +65,6 @@ final class LaneShrink {
             }
             lane.compact();
             return report(released, detached.size());
-        } finally {
-            lanes.deviceLock.unlock();
         }
     }
 

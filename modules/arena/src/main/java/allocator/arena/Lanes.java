@@ -1,17 +1,16 @@
 package allocator.arena;
 
 import allocator.arena.page.PageSource;
+import allocator.arena.upstream.DeviceLock;
 import allocator.arena.upstream.HeldLimit;
 import allocator.arena.upstream.Upstream;
 import allocator.provider.support.Failures;
-import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.ShrinkReport;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -21,10 +20,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class Lanes {
     /** Held while memory is taken from the device or returned to it. Taken before the lock of any lane. */
-    final ReentrantLock deviceLock = new ReentrantLock();
+    final DeviceLock deviceLock = new DeviceLock();
 
     /** Held while a shrink or a close waits for streams and returns memory. Taken before the device lock. */
-    final ReentrantLock shrinkLock = new ReentrantLock();
+    final Object shrinkLock = new Object();
 
     final Upstream upstream;
 
@@ -79,16 +78,11 @@ final class Lanes {
     }
 
     /**
-     * Locks the device for a call that takes memory of it or closes the arena.
+     * Requires that the calling thread may take memory of the device, or close the arena.
      *
-     * @throws IllegalStateException if the thread has locked it: an upstream allocator or a stream that the arena calls
-     *     is asking the arena for what the arena has planned without it
+     * @throws IllegalStateException if it is in a call by the arena: an upstream allocator or a stream is asking the
+     *     arena for what the arena has planned without it
      */
-    void lockDevice() {
-        requireOutsideDevice();
-        deviceLock.lock();
-    }
-
     void requireOutsideDevice() {
         if (isInDevice()) {
             throw new IllegalStateException("the arena of " + main.info + " is in a call to its upstream allocator or "
@@ -99,7 +93,7 @@ final class Lanes {
 
     /** Returns whether the calling thread is in a call by the arena to its upstream allocator or to a stream. */
     boolean isInDevice() {
-        return deviceLock.isHeldByCurrentThread() || shrinkLock.isHeldByCurrentThread();
+        return deviceLock.isHeld() || Thread.holdsLock(shrinkLock);
     }
 
     /** Counts a request that neither its lane nor any other could serve. */
@@ -141,11 +135,8 @@ final class Lanes {
         if (upstream.unreturnedBytes() == 0 || isInDevice()) {
             return 0;
         }
-        deviceLock.lock();
-        try {
+        synchronized (deviceLock) {
             return upstream.returnAgain();
-        } finally {
-            deviceLock.unlock();
         }
     }
 
@@ -200,11 +191,8 @@ final class Lanes {
         if (pages == null || isInDevice()) {
             return 0;
         }
-        deviceLock.lock();
-        try {
+        synchronized (deviceLock) {
             return pages.bookkeepingBytes();
-        } finally {
-            deviceLock.unlock();
         }
     }
 
@@ -222,23 +210,22 @@ final class Lanes {
 
     /**
      * Runs work on all lanes, under the locks of all. It is to {@linkplain Lane#begin begin} with each. A lane that is
-     * added meanwhile has no memory yet.
+     * added in between has no memory yet.
      */
     <T> T locked(Function<List<Lane>, T> work) {
-        StackReserve.touch();
         while (true) {
-            final List<Lane> each = List.copyOf(all);
+            final Lane[] each = all.toArray(Lane[]::new);
             int locked = 0;
             try {
-                for (; locked < each.size(); locked++) {
-                    each.get(locked).lock.lock();
+                for (; locked < each.length; locked++) {
+                    each[locked].lock.lock();
                 }
-                if (each.size() == all.size()) {
-                    return work.apply(each);
+                if (each.length == all.size()) {
+                    return work.apply(List.of(each));
                 }
             } finally {
                 while (locked > 0) {
-                    each.get(--locked).lock.unlock();
+                    each[--locked].lock.unlock();
                 }
             }
         }
@@ -250,26 +237,19 @@ final class Lanes {
      * again. While it waits for the streams, a call that needs the device is rejected at once and does not wait.
      */
     CloseReport close() {
-        StackReserve.touch();
         requireOutsideDevice();
-        shrinkLock.lock();
-        try {
+        synchronized (shrinkLock) {
             final ArenaClose close = new ArenaClose();
             inDevice(() -> choice.close(() -> locked(close::closeAll)));
             close.awaitOwners();
             inDevice(close::giveBack);
             return close.report();
-        } finally {
-            shrinkLock.unlock();
         }
     }
 
     private void inDevice(Runnable work) {
-        deviceLock.lock();
-        try {
+        synchronized (deviceLock) {
             work.run();
-        } finally {
-            deviceLock.unlock();
         }
     }
 }

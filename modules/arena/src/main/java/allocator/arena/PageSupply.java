@@ -11,10 +11,10 @@ import allocator.arena.compact.PageTable;
 import allocator.arena.compact.PagedLane;
 import allocator.arena.page.PageSource;
 import allocator.arena.upstream.Counters;
+import allocator.arena.upstream.DeviceLock;
 import allocator.arena.upstream.HeldLimit;
 import allocator.provider.support.BriefLock;
 import allocator.provider.support.Failures;
-import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorStats;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
@@ -24,7 +24,6 @@ import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -61,13 +60,11 @@ final class PageSupply implements LaneSupply {
 
     @Override
     public long allocate(long byteSize, @Nullable SyncStream stream) {
-        StackReserve.touch();
         return pages.allocate(byteSize, stream);
     }
 
     @Override
     public long allocateOfAll(long byteSize, @Nullable SyncStream stream) {
-        StackReserve.touch();
         return pages.allocateOfAll(byteSize, stream);
     }
 
@@ -83,30 +80,23 @@ final class PageSupply implements LaneSupply {
 
     @Override
     public ShrinkReport shrink() {
-        StackReserve.touch();
         if (lanes.isInDevice()) {
             return report(0, 0);
         }
-        lanes.shrinkLock.lock();
-        try {
+        synchronized (lanes.shrinkLock) {
             pages.awaitOwners();
             return releaseIdle();
-        } finally {
-            lanes.shrinkLock.unlock();
         }
     }
 
     private ShrinkReport releaseIdle() {
-        lanes.deviceLock.lock();
-        try {
+        synchronized (lanes.deviceLock) {
             final long before = lane.locked(pages::heldBytes);
             final Failures failures = new Failures();
             final int released = pages.releaseIdle(failures);
             lane.compact();
             failures.throwIfAny();
             return report(before - lane.locked(pages::heldBytes), released);
-        } finally {
-            lanes.deviceLock.unlock();
         }
     }
 
@@ -217,12 +207,12 @@ final class PageSupply implements LaneSupply {
         }
 
         @Override
-        public ReentrantLock deviceLock() {
+        public DeviceLock deviceLock() {
             return lanes.deviceLock;
         }
 
         @Override
-        public ReentrantLock shrinkLock() {
+        public Object shrinkLock() {
             return lanes.shrinkLock;
         }
 
@@ -272,7 +262,6 @@ final class PageSupply implements LaneSupply {
 
         @Override
         public long lockedLong(LongSupplier work) {
-            StackReserve.touch();
             lane.lock.lock();
             try {
                 lane.begin();

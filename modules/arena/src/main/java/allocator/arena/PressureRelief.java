@@ -87,11 +87,9 @@ final class PressureRelief {
 
     /** Returns whether the limit has room for a reserve beside the extents that hold a live byte. */
     private boolean mayBecomeAvailable(long byteSize) {
-        lanes.lockDevice();
-        try {
+        lanes.requireOutsideDevice();
+        synchronized (lanes.deviceLock) {
             return byteSize <= lanes.heldLimit.available() + lanes.idleBytes();
-        } finally {
-            lanes.deviceLock.unlock();
         }
     }
 

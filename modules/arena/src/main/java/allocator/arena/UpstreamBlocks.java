@@ -25,6 +25,9 @@ final class UpstreamBlocks {
     /** Of a reserve its size, of memory that is leaving its size negated. Guarded by the lane's lock. */
     private final LongTable<Void> sizes = new LongTable<>(false);
 
+    /** Whether the table is being changed; also after the thread's stack has ended in a change. */
+    private boolean isChanging;
+
     UpstreamBlocks(Lane lane, Lanes lanes) {
         this.lane = lane;
         this.lanes = lanes;
@@ -32,12 +35,10 @@ final class UpstreamBlocks {
 
     /** Reserves memory. */
     long reserve(long byteSize) {
-        lanes.lockDevice();
-        try {
+        lanes.requireOutsideDevice();
+        synchronized (lanes.deviceLock) {
             lane.locked(() -> prepare(byteSize));
             return byteSize == 0 ? Placement.NO_ADDRESS : take(byteSize);
-        } finally {
-            lanes.deviceLock.unlock();
         }
     }
 
@@ -70,8 +71,10 @@ final class UpstreamBlocks {
             if (address == Placement.NO_ADDRESS) {
                 sizes.expectNoMore();
             } else {
+                beginChange();
                 sizes.add(address, byteSize, null);
                 lane.counters.reserved(byteSize);
+                endChange();
             }
         } finally {
             lane.lock.unlock();
@@ -80,12 +83,9 @@ final class UpstreamBlocks {
 
     /** Frees a reserve. */
     void free(long address) {
-        lanes.deviceLock.lock();
-        try {
+        synchronized (lanes.deviceLock) {
             lane.locked(() -> leave(address));
             giveBack(address, DevicePart.RESERVE);
-        } finally {
-            lanes.deviceLock.unlock();
         }
     }
 
@@ -94,9 +94,34 @@ final class UpstreamBlocks {
         if (slot < 0 || sizes.value(slot) < 0) {
             throw invalidFree(address, slot);
         }
-        lane.counters.reserveFreed(sizes.value(slot));
+        beginChange();
         sizes.setValue(slot, -sizes.value(slot));
+        lane.counters.reserveFreed(-sizes.value(slot));
+        endChange();
         return true;
+    }
+
+    private void beginChange() {
+        repair();
+        isChanging = true;
+        if (lane.placement.step == Placement.WHOLE) {
+            lane.placement.step = Placement.BEGUN;
+        }
+    }
+
+    private void endChange() {
+        isChanging = false;
+        if (lane.placement.step == Placement.BEGUN) {
+            lane.placement.step = Placement.WHOLE;
+        }
+    }
+
+    /** Repairs the table if a change was left half done. Under the lane's lock. */
+    void repair() {
+        if (isChanging) {
+            sizes.repair();
+            isChanging = false;
+        }
     }
 
     private InvalidFreeException invalidFree(long address, int slot) {
@@ -159,12 +184,14 @@ final class UpstreamBlocks {
         if (failure == null) {
             lane.lock.lock();
             try {
+                beginChange();
                 sizes.remove(sizes.find(address));
                 if (part == DevicePart.REGION) {
                     lane.counters.shrunk(byteSize);
                 } else {
                     lane.counters.returned(byteSize);
                 }
+                endChange();
             } finally {
                 lane.lock.unlock();
             }

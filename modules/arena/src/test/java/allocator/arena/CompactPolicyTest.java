@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import allocator.arena.compact.PagesWithoutMemory;
+import allocator.arena.compact.FakePages;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.DoubleFreeException;
 import allocator.spi.InteriorAddressException;
@@ -36,7 +36,7 @@ class CompactPolicyTest {
         final ArenaConfig compact = ArenaConfig.DEFAULT.withPlacementPolicy(PlacementPolicy.COMPACT);
         assertThatIllegalArgumentException().isThrownBy(() -> new BfcArena(device, compact));
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> BfcArena.onPages(device, new PagesWithoutMemory(device.info()), ArenaConfig.DEFAULT));
+                .isThrownBy(() -> BfcArena.onPages(device, new FakePages(1 << 16, 1 << 10), ArenaConfig.DEFAULT));
     }
 
     @Nested

@@ -2,7 +2,7 @@ package allocator.arena;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import allocator.arena.compact.PagesWithoutMemory;
+import allocator.arena.compact.FakePages;
 import allocator.spi.AllocatorOptions;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
@@ -170,7 +170,7 @@ class LaneChoiceTest {
     private Lanes onPages() {
         return new Lanes(
                 device,
-                new PagesWithoutMemory(device.info()),
+                new FakePages(1 << 16, 1 << 10),
                 ArenaConfig.DEFAULT.withPlacementPolicy(PlacementPolicy.COMPACT));
     }
 

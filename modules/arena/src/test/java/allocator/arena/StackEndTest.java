@@ -6,20 +6,20 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * The stack ends inside the arena: nothing is lost, and no lock stays locked. {@code BumpStackEndTest} is about a bump
- * allocator.
+ * The stack ends inside the arena: no lock stays locked, and nothing in use is handed out. {@code BumpStackEndTest} is
+ * about a bump allocator.
  */
 class StackEndTest {
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "BUMP")
-    void aCallThatOverflowsChangesNothing(ArenaSubject.Kind kind) {
+    void aCallThatOverflowsLeavesNoLockAndTheNextRepairsTheArena(ArenaSubject.Kind kind) {
         StackExhaustion.run(kind);
     }
 
     /** Interpreted frames are large, so that other calls are the last ones. */
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "BUMP")
-    void norDoesItWhereCodeIsInterpreted(ArenaSubject.Kind kind) throws Exception {
+    void anInterpretedCallThatOverflowsLeavesNoLockAndTheNextRepairsTheArena(ArenaSubject.Kind kind) throws Exception {
         OwnJvm.run(StackExhaustion.class, List.of("-Xint"), kind.name());
     }
 
@@ -27,7 +27,7 @@ class StackEndTest {
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "BUMP")
     @Tag("thorough")
-    void norDoesItWhereLittleIsInlined(ArenaSubject.Kind kind) throws Exception {
+    void aCallOfManyFramesThatOverflowsLeavesNoLockAndTheNextRepairsTheArena(ArenaSubject.Kind kind) throws Exception {
         OwnJvm.run(StackExhaustion.class, List.of("-XX:TieredStopAtLevel=1"), kind.name());
     }
 }

@@ -5,6 +5,7 @@ import allocator.arena.chunk.ConsistencyCheck;
 import allocator.arena.chunk.Repair;
 import allocator.arena.page.PageSource;
 import allocator.arena.upstream.Counters;
+import allocator.arena.upstream.DeviceLock;
 import allocator.arena.upstream.HeldLimit;
 import allocator.provider.support.BriefLock;
 import allocator.provider.support.Failures;
@@ -14,7 +15,6 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -38,8 +38,8 @@ public final class LanePages {
     final PageSource source;
     final MemoryInfo info;
     final long pageBytes;
-    final ReentrantLock deviceLock;
-    final ReentrantLock shrinkLock;
+    final DeviceLock deviceLock;
+    final Object shrinkLock;
     final BriefLock lock;
     final PageTable table;
     final BackedFit placement;
@@ -80,7 +80,7 @@ public final class LanePages {
 
     /** Returns whether the calling thread is in a call by the arena to its device or to a stream. */
     boolean isInDevice() {
-        return deviceLock.isHeldByCurrentThread() || shrinkLock.isHeldByCurrentThread();
+        return deviceLock.isHeld() || Thread.holdsLock(shrinkLock);
     }
 
     /**
@@ -170,7 +170,7 @@ public final class LanePages {
         return growth.statistics();
     }
 
-    /** Gives back Java heap that the tables no longer need. Under the lock, by a thread that has touched its stack. */
+    /** Gives back Java heap that the tables no longer need. Under the lock. */
     public void compact() {
         table.compact();
     }
@@ -192,11 +192,8 @@ public final class LanePages {
      * @return whether there is one whose work is done
      */
     public boolean awaitOwners() {
-        shrinkLock.lock();
-        try {
+        synchronized (shrinkLock) {
             return returns.awaitOwners();
-        } finally {
-            shrinkLock.unlock();
         }
     }
 
@@ -217,15 +214,12 @@ public final class LanePages {
      * @return whether there are fewer mappings now
      */
     boolean endsIdleMappings() {
-        deviceLock.lock();
-        try {
+        synchronized (deviceLock) {
             final int before = table.mappings.mappedPlaces();
             final Failures failures = new Failures();
             returns.releaseIdle(failures);
             failures.throwIfAny();
             return table.mappings.mappedPlaces() < before;
-        } finally {
-            deviceLock.unlock();
         }
     }
 
@@ -236,11 +230,8 @@ public final class LanePages {
      * @return whether there were more
      */
     boolean releaseDownTo(long most) {
-        deviceLock.lock();
-        try {
+        synchronized (deviceLock) {
             return returns.releaseDownTo(most);
-        } finally {
-            deviceLock.unlock();
         }
     }
 

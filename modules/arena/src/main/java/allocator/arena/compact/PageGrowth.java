@@ -5,7 +5,6 @@ import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
 import allocator.arena.chunk.Repair;
-import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
@@ -87,9 +86,8 @@ final class PageGrowth {
 
     /** Allocates, if there is no other way with calls of the device. */
     long allocate(long byteSize, @Nullable SyncStream stream) {
-        StackReserve.touch();
         // Where the device is busy, a chunk that is backed is worth a search.
-        final boolean isBusy = arena.deviceLock.isLocked() || arena.isInDevice();
+        final boolean isBusy = arena.deviceLock.isBusy() || arena.isInDevice();
         final long backed = arena.lane.lockedLong(() -> isBusy ? takeBacked(byteSize, stream) : NO_ADDRESS);
         if (backed != NO_ADDRESS) {
             return backed;
@@ -109,7 +107,6 @@ final class PageGrowth {
 
     /** Allocates after all lanes were shrunk: see {@link LanePages#allocateOfAll}. */
     long allocateOfAll(long byteSize, @Nullable SyncStream stream) {
-        StackReserve.touch();
         arena.lane.requireOutsideDevice();
         return allocateExactly(byteSize, stream, true, arena.lane.lockedLong(table::pages));
     }
@@ -187,35 +184,41 @@ final class PageGrowth {
      * @throws OutOfMemoryException if the source has no room for a mapping
      */
     private long allocateOnce(long byteSize, @Nullable SyncStream stream, boolean isExact, boolean isOfAll) {
-        arena.deviceLock.lock();
-        try {
-            endUselessMappings();
-            noAddresses = null;
-            final long address = takeWithAddresses(byteSize, stream, isExact);
-            if (!table.growing.isActive()) {
-                return address == NO_ADDRESS ? lacking(byteSize, isOfAll) : address;
-            }
-            boolean isBacked = false;
+        synchronized (arena.deviceLock) {
+            arena.deviceLock.setBusy(true);
             try {
-                isBacked = back(stream);
-                if (isBacked) {
-                    arena.locked(() -> {
-                        arena.placement.step = arena.placement.liveChunk(region(address), address);
-                        table.growing.end();
-                        unfinished = NOTHING;
-                        arena.lane.allocated(Granules.roundUp(byteSize), byteSize);
-                        return true;
-                    });
-                }
+                return allocateInDevice(byteSize, stream, isExact, isOfAll);
             } finally {
-                if (!isBacked) {
-                    arena.locked(this::abandonLeft);
-                }
+                arena.deviceLock.setBusy(false);
             }
-            return isBacked ? address : lacking(byteSize, isOfAll);
-        } finally {
-            arena.deviceLock.unlock();
         }
+    }
+
+    private long allocateInDevice(long byteSize, @Nullable SyncStream stream, boolean isExact, boolean isOfAll) {
+        endUselessMappings();
+        noAddresses = null;
+        final long address = takeWithAddresses(byteSize, stream, isExact);
+        if (!table.growing.isActive()) {
+            return address == NO_ADDRESS ? lacking(byteSize, isOfAll) : address;
+        }
+        boolean isBacked = false;
+        try {
+            isBacked = back(stream);
+            if (isBacked) {
+                arena.locked(() -> {
+                    arena.placement.step = arena.placement.liveChunk(region(address), address);
+                    table.growing.end();
+                    unfinished = NOTHING;
+                    arena.lane.allocated(Granules.roundUp(byteSize), byteSize);
+                    return true;
+                });
+            }
+        } finally {
+            if (!isBacked) {
+                arena.locked(this::abandonLeft);
+            }
+        }
+        return isBacked ? address : lacking(byteSize, isOfAll);
     }
 
     /**

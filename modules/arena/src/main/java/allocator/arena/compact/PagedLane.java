@@ -1,12 +1,12 @@
 package allocator.arena.compact;
 
 import allocator.arena.upstream.Counters;
+import allocator.arena.upstream.DeviceLock;
 import allocator.arena.upstream.HeldLimit;
 import allocator.provider.support.BriefLock;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -17,10 +17,10 @@ public interface PagedLane {
     BriefLock lock();
 
     /** Returns the lock that is held while the device is called, taken before {@link #lock}. */
-    ReentrantLock deviceLock();
+    DeviceLock deviceLock();
 
     /** Returns the lock that is held while a shrink waits for streams, taken before {@link #deviceLock}. */
-    ReentrantLock shrinkLock();
+    Object shrinkLock();
 
     /** Returns the lane's counters. */
     Counters counters();

@@ -2,13 +2,10 @@ package allocator.arena.upstream;
 
 import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
-import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 
 /** Waits for the work of streams before memory that it may use is returned. */
 public final class StreamWork {
-    private static final Logger LOG = System.getLogger("allocator.arena.BfcArena");
-
     private StreamWork() {}
 
     /**
@@ -24,7 +21,7 @@ public final class StreamWork {
             stream.flush();
             return true;
         } catch (IllegalStateException e) {
-            LOG.log(Level.DEBUG, "{0} is closed", stream);
+            System.getLogger("allocator.arena.BfcArena").log(Level.DEBUG, "{0} is closed", stream);
             return stream.hasEnded();
         }
     }

@@ -79,12 +79,14 @@ public final class LongTable<T> {
         final long[] newValues = new long[capacity];
         final @Nullable Object[] newAttachments = new @Nullable Object[hasAttachments ? capacity : 0];
         final int mask = capacity - 1;
+        int newCount = 0;
         for (int old = 0; old < addresses.length; old++) {
             if (addresses[old] != 0) {
                 int slot = home(addresses[old], mask);
-                while (newAddresses[slot] != 0) {
+                while (newAddresses[slot] != 0 && newAddresses[slot] != addresses[old]) {
                     slot = (slot + 1) & mask;
                 }
+                newCount += newAddresses[slot] == 0 ? 1 : 0;
                 newAddresses[slot] = addresses[old];
                 newValues[slot] = values[old];
                 if (hasAttachments) {
@@ -95,6 +97,16 @@ public final class LongTable<T> {
         addresses = newAddresses;
         values = newValues;
         attachments = newAttachments;
+        count = newCount;
+    }
+
+    /**
+     * Makes the table whole after an error ended a change halfway: an entry may be there twice then.
+     *
+     * @throws OutOfMemoryError if the Java heap has no room; nothing changes
+     */
+    public void repair() {
+        resize(addresses.length);
     }
 
     /**

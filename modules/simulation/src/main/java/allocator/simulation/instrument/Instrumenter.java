@@ -257,6 +257,10 @@ final class Instrumenter {
                 return true;
             }
         }
+        if (owner.equals("java/lang/Thread") && name.equals("holdsLock")) {
+            builder.invokestatic(POINTS, name, call.typeSymbol());
+            return true;
+        }
         if (owner.equals("java/lang/Thread") && name.equals("threadId")) {
             builder.invokestatic(POINTS, "threadId", OF_THREAD);
             return true;

@@ -43,6 +43,12 @@ public final class Points {
         }
     }
 
+    /** In place of {@link Thread#holdsLock}. */
+    public static boolean holdsLock(Object monitor) {
+        final Scheduler scheduler = Scheduler.active();
+        return scheduler != null && scheduler.holds(monitor);
+    }
+
     /** In place of {@link Object#wait()}. */
     public static void await(Object monitor) {
         final Scheduler scheduler = Scheduler.active();

@@ -344,6 +344,11 @@ public final class Scheduler {
         owner.depth++;
     }
 
+    boolean holds(Object monitor) {
+        final Owner owner = monitors.get(monitor);
+        return owner != null && owner.task == running;
+    }
+
     void exit(Object monitor) {
         final Owner owner = owner(monitor);
         if (--owner.depth == 0) {

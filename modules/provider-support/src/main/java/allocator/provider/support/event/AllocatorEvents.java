@@ -23,9 +23,6 @@ public final class AllocatorEvents {
 
     private static boolean isWithoutRecorder;
 
-    /** A memory that there is not: its calls are rehearsed, and not recorded. {@code null} before the first. */
-    private static volatile @Nullable MemoryInfo rehearsed;
-
     /** The recent events, while they are remembered. */
     private static volatile @Nullable EventRing ring;
 
@@ -42,22 +39,6 @@ public final class AllocatorEvents {
         if (flight == null && !isWithoutRecorder) {
             load();
         }
-    }
-
-    /**
-     * Leaves a memory out of what is recorded of devices from now on: one that is only rehearsed, at addresses that
-     * there are not. There is one such memory at a time.
-     *
-     * @param memory the memory, this object: no real one shares it
-     */
-    public static void leaveOut(MemoryInfo memory) {
-        rehearsed = memory;
-    }
-
-    /** Compares references: a call of {@code equals} may throw where the heap or the stack ends. */
-    @SuppressWarnings("ReferenceEquality")
-    private static boolean isLeftOut(MemoryInfo memory) {
-        return memory == rehearsed;
     }
 
     private static synchronized void load() {
@@ -159,7 +140,7 @@ public final class AllocatorEvents {
         return recorded(call, Kind.SHRINK, memory, byteSize);
     }
 
-    /** Returns the call, to be remembered as well. A rehearsed one is made like others, and dropped. */
+    /** Returns the call, to be remembered as well. */
     private static DeviceCall recorded(DeviceCall call, Kind kind, MemoryInfo memory, long byteSize) {
         final EventRing recent = ring;
         DeviceCall all = call;
@@ -168,7 +149,7 @@ public final class AllocatorEvents {
         } catch (OutOfMemoryError e) {
             // The event is not among the recent ones.
         }
-        return isLeftOut(memory) ? DeviceCall.NOT_RECORDED : all;
+        return all;
     }
 
     /**
@@ -182,7 +163,7 @@ public final class AllocatorEvents {
     public static DeviceCall mapping(MemoryInfo memory, long byteSize, boolean isMap) {
         final FlightEvents events = flight;
         final DeviceCall call = events == null ? DeviceCall.NOT_RECORDED : events.mapping(memory, byteSize, isMap);
-        return isLeftOut(memory) ? DeviceCall.NOT_RECORDED : call;
+        return call;
     }
 
     /**
