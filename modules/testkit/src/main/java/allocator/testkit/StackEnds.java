@@ -1,7 +1,5 @@
 package allocator.testkit;
 
-import allocator.provider.support.StackReserve;
-import java.util.List;
 import java.util.function.Supplier;
 
 /**
@@ -9,16 +7,6 @@ import java.util.function.Supplier;
  * that compiles as it sees fit, a frame's size changes from call to call, and distances are left out.
  */
 public final class StackEnds {
-    /**
-     * Options of a JVM in which every call has a frame, always of one size. {@link StackReserve} alone is compiled: it
-     * touches a quarter of the stack then, the least that callers may rely on.
-     */
-    public static final List<String> INTERPRETED = List.of(
-            "-Xcomp",
-            "-XX:-TieredCompilation",
-            "-XX:CompileCommand=quiet",
-            "-XX:CompileCommand=compileonly," + StackReserve.class.getName() + "::*");
-
     /** So many wide frames of {@link SmallStack} take about a frame more, if they are interpreted. */
     private static final int WIDE_PER_FRAME = 8;
 

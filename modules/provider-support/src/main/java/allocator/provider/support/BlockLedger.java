@@ -533,12 +533,31 @@ public final class BlockLedger<T> {
             failure = failure == null ? thrown : failure;
         }
         if (unreturnedBytes > 0) {
-            throw new DeviceException(
-                    "the device has not taken back " + unreturnedBytes + " bytes of " + info
-                            + "; another close offers them again"
-                            + (failure == null ? "" : ": " + Failures.messageOf(failure)),
-                    failure);
+            throw notTakenBack(unreturnedBytes, failure);
         }
+    }
+
+    /**
+     * Returns what a close throws if the device keeps memory.
+     *
+     * @param byteSize how much, in bytes
+     * @param cause what the device threw, if known
+     * @return the exception, which names the bytes
+     */
+    public DeviceException notTakenBack(long byteSize, @Nullable Throwable cause) {
+        return new DeviceException(
+                "the device has not taken back " + byteSize + " bytes of " + info + "; another close offers them again"
+                        + (cause == null ? "" : ": " + Failures.messageOf(cause)),
+                cause);
+    }
+
+    /**
+     * Returns the bytes held: those of live blocks, and what the device has not taken back.
+     *
+     * @return bytes
+     */
+    public synchronized long bytesHeld() {
+        return bytesHeld;
     }
 
     private @Nullable Throwable returnAtClose(long address, Return<T> to) {

@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 public final class TrackedBlockException extends AllocatorException {
     private static final long serialVersionUID = 1L;
 
+    /** What is wrong. */
     private final Kind kind;
 
     /** The stream of the use that is open. */

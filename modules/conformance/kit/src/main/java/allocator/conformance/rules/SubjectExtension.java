@@ -143,7 +143,6 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
 
         private void run(String test, Invocation<Void> invocation) throws Throwable {
             boolean passed = false;
-            boolean skipped = false;
             try {
                 Watchdog.call(test, subject.fixture().timeLimit(subject.settings()), () -> {
                     subject.open();
@@ -156,20 +155,17 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
                     }
                 });
                 passed = true;
-            } catch (TestAbortedException skip) {
-                skipped = true;
-                throw skip;
             } catch (HangError hang) {
                 subject.fixture().hung();
                 subject.abandon();
                 throw hang;
             } finally {
-                close(test, passed, skipped);
+                close(test, passed);
             }
         }
 
-        /** Cleans up; the last chapter reports the faults found after a test that passed or was skipped. */
-        private void close(String test, boolean passed, boolean skipped) throws Throwable {
+        /** Cleans up; the last chapter reports the faults found after a test that passed. */
+        private void close(String test, boolean passed) throws Throwable {
             final ProviderFixture fixture = subject.fixture();
             final String which = test + " on " + name;
             List<CleanupFindings.Finding> findings;
@@ -181,7 +177,7 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
                 subject.abandon();
                 findings = List.of(subject.hangOfClose(which, String.valueOf(hang.getMessage())));
             }
-            if (passed || (skipped && !findings.isEmpty())) {
+            if (passed) {
                 fixture.cleanup().testDone();
                 findings.forEach(fixture.cleanup()::add);
             }

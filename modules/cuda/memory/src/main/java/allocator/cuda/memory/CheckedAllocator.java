@@ -1,7 +1,6 @@
 package allocator.cuda.memory;
 
 import allocator.cuda.memory.check.StreamChecks;
-import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorStats;
@@ -57,13 +56,11 @@ final class CheckedAllocator
 
     @Override
     public long alloc(long byteSize) {
-        StackReserve.touch();
         return allocated(target.alloc(byteSize), byteSize, null);
     }
 
     @Override
     public long reserve(long byteSize) {
-        StackReserve.touch();
         return allocated(target.reserve(byteSize), byteSize, null);
     }
 
@@ -86,7 +83,6 @@ final class CheckedAllocator
 
     @Override
     public void free(long address) {
-        StackReserve.touch();
         if (!checks.beginFree(address)) {
             target.free(address);
             return;

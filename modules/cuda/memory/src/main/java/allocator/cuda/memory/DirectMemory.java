@@ -175,13 +175,13 @@ abstract sealed class DirectMemory implements CudaAllocator, UnreturnedMemory pe
         }
         try {
             awaitDevice();
-            ledger.returnAll((address, byteSize, none) -> {
-                DriverCalls.insist(() -> returnToDriver(address, byteSize));
-                return true;
-            });
-        } catch (CudaException e) {
-            throw DriverCalls.deviceException(e);
+        } catch (CudaException | DeviceException e) {
+            throw ledger.notTakenBack(ledger.bytesHeld(), e);
         }
+        ledger.returnAll((address, byteSize, none) -> {
+            DriverCalls.insist(() -> returnToDriver(address, byteSize));
+            return true;
+        });
     }
 
     @Override

@@ -13,6 +13,7 @@ import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import allocator.spi.ShrinkReport;
@@ -362,6 +363,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
     }
 
     private void end() {
+        final long held = heldIfKnown();
         try {
             DriverCalls.insist(() -> device.synchronize("close of a pool; end the capture first"));
             blocks.returnAll((address, byteSize, stream) -> {
@@ -369,8 +371,16 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
                 return true;
             });
             handles.destroy();
+        } catch (CudaException | DeviceException e) {
+            throw blocks.notTakenBack(held, e);
+        }
+    }
+
+    private long heldIfKnown() {
+        try {
+            return source.bytesHeld();
         } catch (CudaException e) {
-            throw DriverCalls.deviceException(e);
+            return blocks.bytesHeld();
         }
     }
 

@@ -89,8 +89,8 @@ final class PoolSource {
                 throw outOfMemory("The device is not that large", byteSize, e);
             }
         }
-        final String hindrance = synchronizeDevice();
         blocks.returnAgain();
+        final String hindrance = synchronizeDevice();
         try {
             return allocateOnce(byteSize, stream, isReserve);
         } catch (CudaException e) {
@@ -148,8 +148,8 @@ final class PoolSource {
             }
             long address = tryWithinLimit(byteSize, stream, isReserve);
             if (address == 0) {
-                synchronizeDevice();
                 blocks.returnAgain();
+                synchronizeDevice();
                 trim();
                 address = tryWithinLimit(byteSize, stream, isReserve);
             }

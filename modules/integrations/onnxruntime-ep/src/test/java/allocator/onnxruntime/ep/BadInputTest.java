@@ -7,7 +7,6 @@ import allocator.arena.BfcArena;
 import allocator.cpu.reference.CpuReferenceFactory;
 import allocator.onnxruntime.OnnxRuntimeLibrary;
 import allocator.plan.PlanFile;
-import allocator.provider.support.StackReserve;
 import allocator.spi.EpFactory;
 import allocator.testkit.ForwardingFactory;
 import allocator.testkit.OwnJvm;
@@ -25,7 +24,6 @@ class BadInputTest {
             OnnxRuntimeLibrary.class,
             OrtEnvironment.class,
             EpFactory.class,
-            StackReserve.class,
             BfcArena.class,
             PlanFile.class,
             CpuReferenceFactory.class,

@@ -11,7 +11,6 @@ import allocator.cpu.reference.CpuReferenceFactory;
 import allocator.onnxruntime.OnnxRuntimeLibrary;
 import allocator.onnxruntime.ep.PluginLibrary;
 import allocator.plan.PlanFile;
-import allocator.provider.support.StackReserve;
 import allocator.spi.EpFactory;
 import allocator.testkit.ForwardingFactory;
 import allocator.testkit.OwnJvm;
@@ -48,7 +47,6 @@ class CApiConformanceTest {
             OnnxRuntimeLibrary.class,
             OrtEnvironment.class,
             EpFactory.class,
-            StackReserve.class,
             BfcArena.class,
             PlanFile.class,
             CpuReferenceFactory.class,

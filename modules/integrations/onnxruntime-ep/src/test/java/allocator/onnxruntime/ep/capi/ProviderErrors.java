@@ -3,7 +3,6 @@ package allocator.onnxruntime.ep.capi;
 import allocator.onnxruntime.OnnxRuntimeException;
 import allocator.onnxruntime.ep.CallbackFailure;
 import allocator.onnxruntime.ep.PluginLibrary;
-import allocator.provider.support.StackReserve;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
@@ -64,7 +63,6 @@ final class ProviderErrors {
         if (levels > 0) {
             return 1 + touchStack(levels - 1);
         }
-        StackReserve.touch();
         return 0;
     }
 
