@@ -111,7 +111,14 @@ final class Lane {
     /** Returns {@link Placement#NO_ADDRESS} for size 0, and throws what any other size that is not valid deserves. */
     private long allocateNothing(long byteSize) {
         requireValid(byteSize);
-        return locked(() -> NO_ADDRESS);
+        lock.lock();
+        try {
+            begin();
+            placement.step = Placement.WHOLE;
+        } finally {
+            lock.unlock();
+        }
+        return NO_ADDRESS;
     }
 
     /** Reports contention, unless there is no room for the report: an allocation that was made counts for more. */

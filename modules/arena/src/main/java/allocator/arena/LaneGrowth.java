@@ -50,7 +50,7 @@ final class LaneGrowth {
             if (address != Placement.NO_ADDRESS) {
                 return address;
             }
-            return takeFromNewRegion(lane.locked(() -> planRegion(byteSize, stream)), byteSize, stream);
+            return takeFromNewRegion(planRegion(byteSize, stream), byteSize, stream);
         }
     }
 
@@ -67,8 +67,21 @@ final class LaneGrowth {
         }
     }
 
-    /** Plans the size of a region and advances growth. Under both locks. */
+    /** Without a lambda, whose first call may fail for good where the Java heap ends. */
     private Plan planRegion(long byteSize, @Nullable SyncStream stream) {
+        lane.lock.lock();
+        try {
+            lane.begin();
+            final Plan plan = planUnderLock(byteSize, stream);
+            lane.placement.step = Placement.WHOLE;
+            return plan;
+        } finally {
+            lane.lock.unlock();
+        }
+    }
+
+    /** Plans the size of a region and advances growth. Under both locks. */
+    private Plan planUnderLock(long byteSize, @Nullable SyncStream stream) {
         final LaneReport report = lane.report();
         final long rounded = Granules.roundUp(byteSize);
         final long available = Granules.toBytes(Granules.floor(lanes.heldLimit.available()));

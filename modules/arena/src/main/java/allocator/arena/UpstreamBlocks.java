@@ -37,20 +37,26 @@ final class UpstreamBlocks {
     long reserve(long byteSize) {
         lanes.requireOutsideDevice();
         synchronized (lanes.deviceLock) {
-            lane.locked(() -> prepare(byteSize));
+            prepare(byteSize);
             return byteSize == 0 ? Placement.NO_ADDRESS : take(byteSize);
         }
     }
 
-    private boolean prepare(long byteSize) {
-        final long available = lanes.heldLimit.available();
-        if (byteSize > available) {
-            throw lane.report().limitReached(available, byteSize, byteSize, null, true);
+    private void prepare(long byteSize) {
+        lane.lock.lock();
+        try {
+            lane.begin();
+            final long available = lanes.heldLimit.available();
+            if (byteSize > available) {
+                throw lane.report().limitReached(available, byteSize, byteSize, null, true);
+            }
+            if (byteSize > 0) {
+                sizes.expect();
+            }
+            lane.placement.step = Placement.WHOLE;
+        } finally {
+            lane.lock.unlock();
         }
-        if (byteSize > 0) {
-            sizes.expect();
-        }
-        return true;
     }
 
     private long take(long byteSize) {
@@ -84,21 +90,27 @@ final class UpstreamBlocks {
     /** Frees a reserve. */
     void free(long address) {
         synchronized (lanes.deviceLock) {
-            lane.locked(() -> leave(address));
+            leave(address);
             giveBack(address, DevicePart.RESERVE);
         }
     }
 
-    private boolean leave(long address) {
-        final int slot = sizes.find(address);
-        if (slot < 0 || sizes.value(slot) < 0) {
-            throw invalidFree(address, slot);
+    private void leave(long address) {
+        lane.lock.lock();
+        try {
+            lane.begin();
+            final int slot = sizes.find(address);
+            if (slot < 0 || sizes.value(slot) < 0) {
+                throw invalidFree(address, slot);
+            }
+            beginChange();
+            sizes.setValue(slot, -sizes.value(slot));
+            lane.counters.reserveFreed(-sizes.value(slot));
+            endChange();
+            lane.placement.step = Placement.WHOLE;
+        } finally {
+            lane.lock.unlock();
         }
-        beginChange();
-        sizes.setValue(slot, -sizes.value(slot));
-        lane.counters.reserveFreed(-sizes.value(slot));
-        endChange();
-        return true;
     }
 
     private void beginChange() {

@@ -63,6 +63,10 @@ public final class BlockLedger<T> {
 
     private long bytesHeld;
     private long peakBytesHeld;
+
+    /** The most that statistics have reported as held. */
+    private long reportedPeak;
+
     private long failedReturns;
 
     /** Bytes that are unreturned or wait. Written under the lock. */
@@ -678,10 +682,10 @@ public final class BlockLedger<T> {
     public synchronized AllocatorStats stats(long limit, long held, long peak, long shrinkages) {
         final long inUse = counters.bytesInUse();
         final long heldNow = held < 0 ? bytesHeld : Math.max(held, inUse); // what came since is held as well
-        peakBytesHeld = Math.max(peakBytesHeld, Math.max(peak, heldNow));
+        reportedPeak = Math.max(reportedPeak, Math.max(held < 0 ? peakBytesHeld : peak, heldNow));
         return counters.toStats()
                 .limit(limit)
-                .held(heldNow, peakBytesHeld)
+                .held(heldNow, reportedPeak)
                 .free(heldNow - inUse, 0)
                 .regions(0, shrinkages)
                 .counter("failedReturns", failedReturns, AllocatorStats.Unit.COUNT, true)

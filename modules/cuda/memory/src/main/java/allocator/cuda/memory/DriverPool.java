@@ -379,8 +379,8 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
     private long heldIfKnown() {
         try {
             return source.bytesHeld();
-        } catch (CudaException e) {
-            return blocks.bytesHeld();
+        } catch (CudaException | DeviceException e) {
+            return Math.max(source.lastBytesHeld(), blocks.bytesHeld());
         }
     }
 

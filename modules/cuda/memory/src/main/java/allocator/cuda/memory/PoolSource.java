@@ -36,6 +36,8 @@ final class PoolSource {
     private final BlockLedger<CudaSyncStream> blocks;
     private final Object limitLock = new Object();
 
+    private volatile long lastBytesHeld;
+
     /** The most that the pool held under a limit. Guarded by the lock of the limit. */
     private long peakWithinLimit;
 
@@ -220,7 +222,14 @@ final class PoolSource {
 
     /** Bytes that the pool holds. */
     long bytesHeld() {
-        return attribute(PoolAttribute.RESERVED_MEM_CURRENT);
+        final long held = attribute(PoolAttribute.RESERVED_MEM_CURRENT);
+        lastBytesHeld = held;
+        return held;
+    }
+
+    /** Bytes that the pool held when the driver was asked last. */
+    long lastBytesHeld() {
+        return lastBytesHeld;
     }
 
     /** Bytes that the pool holds. Under a limit, waits for an allocation that may yet be found too much. */
