@@ -122,7 +122,8 @@ public final class ProcessMemory {
             boolean isUsable = false;
             try {
                 opened.allocator().free(opened.allocator().alloc(1));
-                opened.shrink(); // its classes too: an application's class loader may be closed before the next one
+                opened.stats();
+                opened.shrink(); // their classes too: an application's class loader may be closed before the next one
                 hook = settings.isTrackingLeaks() ? reportLeaksAtTheEnd(opened) : null;
                 isUsable = true;
             } finally {

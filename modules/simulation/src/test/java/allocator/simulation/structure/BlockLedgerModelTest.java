@@ -54,8 +54,8 @@ public class BlockLedgerModelTest {
 
     @Validate
     public void countsWhatTheDeviceCounts() {
-        if (ledger.stats().bytesInUse() != device.liveBytes()) {
-            throw new AssertionError(ledger.stats() + ", device " + device.liveBytes());
+        if (ledger.bytesInUse() != device.liveBytes()) {
+            throw new AssertionError(ledger.bytesInUse() + " bytes in use, device " + device.liveBytes());
         }
     }
 
