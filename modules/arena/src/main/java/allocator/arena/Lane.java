@@ -161,6 +161,11 @@ final class Lane {
                 freeChunk(region, address);
                 isFreed = true;
             }
+        } catch (VirtualMachineError e) {
+            if (placement.step != Placement.FREED) {
+                throw e;
+            }
+            isFreed = true; // the free has taken effect; the next call repairs what follows from it
         } finally {
             lock.unlock();
         }

@@ -4,6 +4,7 @@ import allocator.cli.output.Sizes;
 import allocator.cli.output.Terminal;
 import allocator.cli.output.TextTable;
 import allocator.runtime.AllocatorReport.Setting;
+import allocator.spi.AllocatorStats;
 import allocator.spi.ShrinkReport;
 import allocator.trace.ReplayResult;
 import java.io.PrintWriter;
@@ -62,14 +63,16 @@ final class ReplayText {
         out.println();
         out.println("  " + Sizes.count(result.allocations(), "allocation") + ", " + failures(result) + ", "
                 + Sizes.count(result.frees(), "free"));
-        if (!result.countersAtEnd().isEmpty()) {
+        final List<AllocatorStats.Counter> counted = result.countersAtEnd().stream()
+                .filter(counter -> counter.value() != 0)
+                .toList();
+        if (!counted.isEmpty()) {
             out.println();
             final TextTable counters = new TextTable("  ", "lrl").row("counters of the allocator", "", "");
-            result.countersAtEnd()
-                    .forEach(counter -> counters.row(
-                            counter.name(),
-                            Sizes.exact(counter.value()),
-                            counter.unit().name().toLowerCase(Locale.ROOT)));
+            counted.forEach(counter -> counters.row(
+                    counter.name(),
+                    Sizes.exact(counter.value()),
+                    counter.unit().name().toLowerCase(Locale.ROOT)));
             terminal.printTable(counters);
         }
         for (final ShrinkReport.Held part : result.heldAfterShrink()) {
