@@ -96,9 +96,10 @@ final class SimulatedDevice implements Allocator, UnreturnedMemory {
         faultEvery = calls;
     }
 
-    /** Lets no further call fail. */
+    /** Lets no further call fail, and takes back what calls have refused. */
     void repair() {
         faultEvery = 0;
+        List.copyOf(unreturned).forEach(this::offer);
     }
 
     /** Returns whether calls fail at random. */
