@@ -82,7 +82,8 @@ final class Cells {
                 .lines()
                 .filter(line -> !known.contains(line.split("\\|", 2)[0]))
                 // A plan that does not fit says so.
-                .filter(line -> !line.contains("allocator.arena.LanePlan") && !line.contains("and the plan "))
+                .filter(line ->
+                        !line.contains("allocator.arena.plan.PlannedAllocator") && !line.contains("and the plan "))
                 .toList();
     }
 }

@@ -7,6 +7,7 @@ import allocator.arena.BfcArena;
 import allocator.cpu.reference.CpuReferenceFactory;
 import allocator.onnxruntime.OnnxRuntimeLibrary;
 import allocator.plan.PlanFile;
+import allocator.provider.support.BlockLedger;
 import allocator.spi.EpFactory;
 import allocator.testkit.ForwardingFactory;
 import allocator.testkit.OwnJvm;
@@ -24,6 +25,7 @@ class BadInputTest {
             OnnxRuntimeLibrary.class,
             OrtEnvironment.class,
             EpFactory.class,
+            BlockLedger.class,
             BfcArena.class,
             PlanFile.class,
             CpuReferenceFactory.class,

@@ -11,6 +11,7 @@ import allocator.cpu.reference.CpuReferenceFactory;
 import allocator.onnxruntime.OnnxRuntimeLibrary;
 import allocator.onnxruntime.ep.PluginLibrary;
 import allocator.plan.PlanFile;
+import allocator.provider.support.BlockLedger;
 import allocator.spi.EpFactory;
 import allocator.testkit.ForwardingFactory;
 import allocator.testkit.OwnJvm;
@@ -47,6 +48,7 @@ class CApiConformanceTest {
             OnnxRuntimeLibrary.class,
             OrtEnvironment.class,
             EpFactory.class,
+            BlockLedger.class,
             BfcArena.class,
             PlanFile.class,
             CpuReferenceFactory.class,
