@@ -87,6 +87,11 @@ public final class LiveSizes {
         return (spread ^ (spread >>> Integer.SIZE)) * SPREAD;
     }
 
+    /** Returns how many nodes the tables have room for. */
+    int capacity() {
+        return addresses.length;
+    }
+
     /** Returns the most nodes that a lookup visits. */
     int depth() {
         int most = 0;
@@ -376,14 +381,5 @@ public final class LiveSizes {
         links[ROOT] = 0;
         count = 0;
         totalBytes = 0;
-    }
-
-    /**
-     * Returns the Java heap that this table takes.
-     *
-     * @return bytes, approximately
-     */
-    public long heapBytes() {
-        return 96 + (2L * Long.BYTES + 2L * Integer.BYTES) * addresses.length;
     }
 }
