@@ -320,18 +320,6 @@ public final class BfcArena {
     }
 
     /**
-     * Returns the Java heap that the arena's own tables take, and those of its pages.
-     *
-     * @return bytes, approximately
-     */
-    public long bookkeepingBytes() {
-        return lanes.pageTableBytes()
-                + lanes.all().stream()
-                        .mapToLong(lane -> lane.report().bookkeepingBytes())
-                        .sum();
-    }
-
-    /**
      * Compares all structures with one another, for tests. Takes time proportional to the number of chunks.
      *
      * @throws IllegalStateException if they contradict one another; the message says where

@@ -96,16 +96,6 @@ final class LaneReport {
         });
     }
 
-    /** Returns the bytes of Java heap that the lane's tables take. */
-    long bookkeepingBytes() {
-        lane.lock.lock();
-        try {
-            return placement.bookkeepingBytes() + lane.supply.bookkeepingBytes();
-        } finally {
-            lane.lock.unlock();
-        }
-    }
-
     /** Returns the exception for a request that exceeds the limit. Under the lane's lock. */
     OutOfMemoryException limitReached(
             long available, long byteSize, long rounded, @Nullable SyncStream stream, boolean isReserve) {

@@ -84,9 +84,6 @@ interface LaneSupply {
     /** Returns the counters that only this kind of memory has. Under the lane's lock. */
     List<AllocatorStats.Counter> ownCounters();
 
-    /** Returns the Java heap that its tables take, in bytes, beside those of the placement. Under the lane's lock. */
-    long bookkeepingBytes();
-
     /** Gives back Java heap that these tables no longer need. Under the lane's lock. */
     void compact();
 

@@ -186,16 +186,6 @@ final class Lanes {
         return changes;
     }
 
-    /** Returns the Java heap that the tables of the pages take, 0 without pages or in a call to the device. */
-    long pageTableBytes() {
-        if (pages == null || isInDevice()) {
-            return 0;
-        }
-        synchronized (deviceLock) {
-            return pages.bookkeepingBytes();
-        }
-    }
-
     /** Returns the bytes of idle pages of all lanes at one moment. Under the device lock. */
     long idleBytes() {
         return locked(each -> {

@@ -175,11 +175,6 @@ final class PageSupply implements LaneSupply {
     }
 
     @Override
-    public long bookkeepingBytes() {
-        return pages.bookkeepingBytes();
-    }
-
-    @Override
     public void compact() {
         pages.compact();
     }

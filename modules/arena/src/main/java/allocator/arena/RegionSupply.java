@@ -90,11 +90,6 @@ final class RegionSupply implements LaneSupply {
     }
 
     @Override
-    public long bookkeepingBytes() {
-        return 0;
-    }
-
-    @Override
     public void compact() {}
 
     @Override

@@ -213,7 +213,7 @@ class BfcArenaStreamsTest {
             arena.releaseStream(stream);
         }
 
-        assertThat(arena.bookkeepingBytes()).isLessThan(64 * 1024);
+        assertThat(TableHeap.of(arena)).isLessThan(64 * 1024);
         arena.checkConsistency();
     }
 

@@ -57,12 +57,12 @@ class BookkeepingTest {
             blocks[i] = arena.alloc(byteSize);
         }
         final long managed = arena.allocatedSize(blocks[0]) * count;
-        assertThat(arena.bookkeepingBytes()).isLessThan(managed / 100);
+        assertThat(TableHeap.of(arena)).isLessThan(managed / 100);
 
         for (int i = 0; i < count; i += 2) {
             arena.free(blocks[i]);
         }
-        assertThat(arena.bookkeepingBytes()).isLessThan(managed / 100);
+        assertThat(TableHeap.of(arena)).isLessThan(managed / 100);
     }
 
     /** A tensor stream: bound memory and untouched ends included. */
@@ -76,7 +76,7 @@ class BookkeepingTest {
             managed += arena.allocatedSize(arena.allocOnStream(byteSize, stream));
         }
 
-        assertThat(arena.bookkeepingBytes()).isLessThan(managed / 100);
+        assertThat(TableHeap.of(arena)).isLessThan(managed / 100);
     }
 
     /** A thousand bytes for each stream, its blocks included. */
@@ -91,7 +91,7 @@ class BookkeepingTest {
             arena.free(freed);
         }
 
-        assertThat(arena.bookkeepingBytes() / streams).isLessThan(1000);
+        assertThat(TableHeap.of(arena) / streams).isLessThan(1000);
     }
 
     /** The tables for a million blocks and for 20,000 streams are given back. */
@@ -102,7 +102,7 @@ class BookkeepingTest {
                 new FakeDevice(),
                 new ArenaConfig(ExtendStrategy.POWER_OF_TWO, 1 << 30, 1 << 20, 4096, 1 << 30, 0, policy, 0, 0, true));
         arena.free(arena.alloc(1));
-        final long before = arena.bookkeepingBytes();
+        final long before = TableHeap.of(arena);
         final int streams = 20_000;
         final long[] blocks = new long[50 * streams];
         final List<FakeStream> released = new ArrayList<>();
@@ -117,13 +117,13 @@ class BookkeepingTest {
         for (final long block : blocks) {
             arena.free(block);
         }
-        assertThat(arena.bookkeepingBytes()).isGreaterThan(20_000_000);
+        assertThat(TableHeap.of(arena)).isGreaterThan(20_000_000);
         released.forEach(arena::releaseStream);
         arena.shrink();
 
         // On pages the indexes of the range of addresses reach up to what is kept, which lies behind all others.
         final long most = policy == PlacementPolicy.COMPACT ? 600_000 : 500_000;
-        assertThat(arena.bookkeepingBytes()).isLessThan(before + most);
+        assertThat(TableHeap.of(arena)).isLessThan(before + most);
         assertThat(arena.allocatedSize(kept)).isEqualTo(4096);
         arena.checkConsistency();
     }
@@ -132,7 +132,7 @@ class BookkeepingTest {
     void shortThreadsLeaveNothing() throws InterruptedException {
         final BfcArena arena = arena(16L << 20);
         arena.free(arena.alloc(4096));
-        final long before = arena.bookkeepingBytes();
+        final long before = TableHeap.of(arena);
         final Set<Thread> running = new HashSet<>();
         for (int i = 0; i < 100_000; i++) {
             running.add(Thread.startVirtualThread(() -> arena.free(arena.alloc(4096))));
@@ -145,7 +145,7 @@ class BookkeepingTest {
         }
         arena.shrink();
 
-        assertThat(arena.bookkeepingBytes()).isLessThan(before + arena.laneCount() * 100_000L);
+        assertThat(TableHeap.of(arena)).isLessThan(before + arena.laneCount() * 100_000L);
         assertThat(arena.stats().bytesInUse()).isZero();
     }
 
@@ -154,14 +154,14 @@ class BookkeepingTest {
         final BfcArena arena = arena(16L << 20);
         final FakeStream first = new FakeStream();
         arena.free(arena.allocOnStream(4096, first));
-        final long before = arena.bookkeepingBytes();
+        final long before = TableHeap.of(arena);
         for (int i = 0; i < 100_000; i++) {
             final FakeStream stream = new FakeStream();
             arena.free(arena.allocOnStream(4096, stream));
             arena.releaseStream(stream);
         }
 
-        assertThat(arena.bookkeepingBytes()).isLessThan(before + 50_000);
+        assertThat(TableHeap.of(arena)).isLessThan(before + 50_000);
     }
 
     /** Others find what they have freed. The first 64 streams leave caches to a quick fit. */
@@ -170,14 +170,14 @@ class BookkeepingTest {
     void norDoStreamsThatEndWithoutARelease(PlacementPolicy policy) {
         final BfcArena arena = AllocatedPages.arena(new FakeDevice(), ArenaConfig.DEFAULT.withPlacementPolicy(policy));
         arena.free(arena.alloc(4096));
-        final long before = arena.bookkeepingBytes();
+        final long before = TableHeap.of(arena);
         for (int i = 0; i < 20_000; i++) {
             try (FakeStream stream = new FakeStream()) {
                 arena.free(arena.allocOnStream(4096, stream));
             }
         }
 
-        assertThat(arena.bookkeepingBytes()).isLessThan(before + 500_000);
+        assertThat(TableHeap.of(arena)).isLessThan(before + 500_000);
     }
 
     /** A large region costs nothing before it is used. */
@@ -186,19 +186,7 @@ class BookkeepingTest {
         final BfcArena arena = arena(64L << 30);
         arena.alloc(1);
 
-        assertThat(arena.bookkeepingBytes()).isLessThan(256 * KIB);
-    }
-
-    /** ONNX Runtime stores 8 bytes for each 256. */
-    @Test
-    void smallBlocksCostTheirRecord() {
-        final BfcArena arena = arena(16L << 20);
-        final int count = 65536;
-        for (int i = 0; i < count; i++) {
-            arena.alloc(256);
-        }
-
-        assertThat(arena.bookkeepingBytes() / count).isLessThan(30);
+        assertThat(TableHeap.of(arena)).isLessThan(256 * KIB);
     }
 
     @Test

@@ -1,6 +1,5 @@
 package allocator.arena.chunk;
 
-import allocator.provider.support.HeapSize;
 import java.util.Arrays;
 
 /** The cached chunks of {@link QuickFit}: a stack for each owner and size class, linked through the chunks' records. */
@@ -109,10 +108,5 @@ final class ChunkCache {
             }
         }
         return count;
-    }
-
-    /** Returns the bytes of Java heap that the stacks take. */
-    long bookkeepingBytes() {
-        return HeapSize.ofInts(tops.length) + HeapSize.ofLongs(filled.length);
     }
 }

@@ -92,9 +92,4 @@ class ChunkMap {
         }
         return list;
     }
-
-    /** Returns the bytes of Java heap that records, regions and tables take. */
-    public long bookkeepingBytes() {
-        return chunks.bookkeepingBytes() + regions.bookkeepingBytes() + tables.bookkeepingBytes();
-    }
 }

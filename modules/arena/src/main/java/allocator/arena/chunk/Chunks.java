@@ -1,6 +1,5 @@
 package allocator.arena.chunk;
 
-import allocator.provider.support.HeapSize;
 import java.util.Arrays;
 import java.util.BitSet;
 
@@ -423,10 +422,5 @@ final class Chunks {
     /** Returns the granules at the end of a free chunk that its owner never used. */
     long untouchedTail(int chunk) {
         return untouchedEnds[chunk] & LOW_INT;
-    }
-
-    /** Returns the bytes of Java heap that the tables take. */
-    long bookkeepingBytes() {
-        return HeapSize.ofLongs(words.length) + HeapSize.ofLongs(untouchedEnds.length);
     }
 }

@@ -89,9 +89,4 @@ class FreeChunks extends ChunkMap {
             all.untouchedEnds.remove(key(region, offset + granules - tail, tail));
         }
     }
-
-    @Override
-    public long bookkeepingBytes() {
-        return super.bookkeepingBytes() + trees.bookkeepingBytes() + slots.bookkeepingBytes();
-    }
 }

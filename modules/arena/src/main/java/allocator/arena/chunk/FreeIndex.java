@@ -1,6 +1,5 @@
 package allocator.arena.chunk;
 
-import allocator.provider.support.HeapSize;
 import java.util.Arrays;
 
 /**
@@ -326,11 +325,5 @@ final class FreeIndex {
     private boolean isSorted(int index) {
         final int others = others(index);
         return trees.isSorted(others) && leastKey(index) < trees.key(trees.least(others));
-    }
-
-    /** Returns the bytes of Java heap that the classes take, without the nodes of the trees. */
-    long bookkeepingBytes() {
-        final long only = HeapSize.ofLongs(onlyClass.length) + HeapSize.ofLongs(onlyFilled.length);
-        return hasClasses() ? only + HeapSize.ofLongs(classes.length) + HeapSize.ofLongs(filled.length) : only;
     }
 }

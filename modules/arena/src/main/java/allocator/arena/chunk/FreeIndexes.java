@@ -68,9 +68,4 @@ class FreeIndexes {
             to.add(from.foundKey(), chunk);
         }
     }
-
-    /** Returns the bytes of Java heap that the indexes take, without the nodes of the trees. */
-    final long bookkeepingBytes() {
-        return free.bookkeepingBytes() + (free == untouchedEnds ? 0 : untouchedEnds.bookkeepingBytes());
-    }
 }

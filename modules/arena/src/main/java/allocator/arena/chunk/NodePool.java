@@ -1,6 +1,5 @@
 package allocator.arena.chunk;
 
-import allocator.provider.support.HeapSize;
 import java.util.Arrays;
 
 /**
@@ -221,10 +220,5 @@ abstract class NodePool {
     /** The value at a place that was found and not changed since. */
     final int value(int place) {
         return values[place];
-    }
-
-    /** Bytes of Java heap that the nodes take. */
-    final long bookkeepingBytes() {
-        return HeapSize.ofLongs(keys.length) + HeapSize.ofInts(values.length) + HeapSize.ofInts(counts.length);
     }
 }

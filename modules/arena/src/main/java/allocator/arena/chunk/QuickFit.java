@@ -194,9 +194,4 @@ public final class QuickFit extends BestFit {
     long cachedGranules() {
         return cachedGranules;
     }
-
-    @Override
-    public long bookkeepingBytes() {
-        return super.bookkeepingBytes() + cache.bookkeepingBytes();
-    }
 }

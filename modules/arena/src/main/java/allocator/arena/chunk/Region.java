@@ -1,6 +1,5 @@
 package allocator.arena.chunk;
 
-import allocator.provider.support.HeapSize;
 import java.util.Arrays;
 
 /**
@@ -24,9 +23,6 @@ public final class Region {
 
     /** No chunk. */
     public static final int NO_CHUNK = Chunks.NONE;
-
-    /** Bytes of Java heap for the object itself. */
-    static final long OBJECT_BYTES = 64;
 
     /** Granules for each entry of the index. */
     static final int WINDOW_GRANULES = WindowTables.SLOTS;
@@ -347,14 +343,5 @@ public final class Region {
             filled += entry == 0 ? 0 : 1;
         }
         return filled;
-    }
-
-    /** Returns the bytes of Java heap that the region and its index take, without the tables. */
-    long bookkeepingBytes() {
-        long bytes = OBJECT_BYTES + HeapSize.ofInts(head.length) + HeapSize.ofReferences(pages.length);
-        for (final int[] page : pages) {
-            bytes += page == null ? 0 : HeapSize.ofInts(page.length);
-        }
-        return bytes;
     }
 }

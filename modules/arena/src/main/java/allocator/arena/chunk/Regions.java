@@ -1,6 +1,5 @@
 package allocator.arena.chunk;
 
-import allocator.provider.support.HeapSize;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -174,17 +173,5 @@ public final class Regions {
     /** Returns a copy of the list, in order of address. */
     public List<Region> toList() {
         return new ArrayList<>(Arrays.asList(sorted).subList(0, count));
-    }
-
-    /** Returns the bytes of Java heap that the tables and the regions take. */
-    long bookkeepingBytes() {
-        long bytes = HeapSize.ofReferences(byId.length)
-                + HeapSize.ofReferences(sorted.length)
-                + HeapSize.ofReferences(RECENT)
-                + HeapSize.ofLongs(bases.length);
-        for (int i = 0; i < count; i++) {
-            bytes += sorted[i].bookkeepingBytes();
-        }
-        return bytes;
     }
 }

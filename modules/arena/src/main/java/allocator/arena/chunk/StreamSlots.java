@@ -1,6 +1,5 @@
 package allocator.arena.chunk;
 
-import allocator.provider.support.HeapSize;
 import allocator.spi.SyncStream;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
@@ -36,9 +35,6 @@ final class StreamSlots {
 
     /** An owner of chunks. */
     static final class Slot extends FreeIndexes {
-        /** Bytes of Java heap for the slot and its indexes, without the arrays of classes. */
-        static final int OBJECT_BYTES = 192;
-
         int number;
 
         /** The stream; {@code null} for unbound memory, for a released slot and for a vacant one. */
@@ -340,14 +336,5 @@ final class StreamSlots {
         int number(int number) {
             return numbers[number];
         }
-    }
-
-    /** Returns the bytes of Java heap that the slots take. */
-    long bookkeepingBytes() {
-        long bytes = HeapSize.ofReferences(slots.length) + HeapSize.ofReferences(byStream.length);
-        for (int number = 0; number < count; number++) {
-            bytes += Slot.OBJECT_BYTES + slots[number].bookkeepingBytes();
-        }
-        return bytes + (all == null ? 0 : all.bookkeepingBytes());
     }
 }

@@ -1,6 +1,5 @@
 package allocator.arena.chunk;
 
-import allocator.provider.support.HeapSize;
 import java.util.Arrays;
 
 /**
@@ -100,10 +99,5 @@ final class WindowTables {
     /** Sets the chunk of a slot; {@link Chunks#NONE} empties it. */
     void set(int table, int slot, int chunk) {
         slots[base(table) + slot] = chunk + 1;
-    }
-
-    /** Returns the bytes of Java heap that the tables take. */
-    long bookkeepingBytes() {
-        return HeapSize.ofInts(slots.length);
     }
 }

@@ -1,7 +1,6 @@
 package allocator.arena.compact;
 
 import allocator.arena.chunk.ConsistencyCheck;
-import allocator.provider.support.HeapSize;
 import java.util.Arrays;
 
 /**
@@ -313,14 +312,6 @@ final class Extents {
     /** Returns the pages of the idle ones. */
     int idlePages() {
         return idlePages;
-    }
-
-    /** Returns the bytes of Java heap that the tables take. */
-    long bookkeepingBytes() {
-        return 2 * HeapSize.ofLongs(numbers.length)
-                + HeapSize.ofLongs(idleBits.length)
-                + 5 * HeapSize.ofInts(sizes.length)
-                + earlier.bookkeepingBytes();
     }
 
     /** Checks the sums. */

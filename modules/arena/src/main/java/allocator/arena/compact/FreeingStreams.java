@@ -1,6 +1,5 @@
 package allocator.arena.compact;
 
-import allocator.provider.support.HeapSize;
 import allocator.spi.SyncStream;
 import java.util.Arrays;
 import java.util.Map;
@@ -297,12 +296,5 @@ final class FreeingStreams {
             }
         }
         return true;
-    }
-
-    /** Returns the bytes of Java heap that the tables take. */
-    long bookkeepingBytes() {
-        return HeapSize.ofReferences(streams.length)
-                + 3 * HeapSize.ofLongs(streams.length)
-                + 2 * HeapSize.ofInts(streams.length);
     }
 }

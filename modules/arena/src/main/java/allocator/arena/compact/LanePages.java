@@ -175,11 +175,6 @@ public final class LanePages {
         table.compact();
     }
 
-    /** Returns the Java heap that the tables take, in bytes. Under the lock. */
-    public long bookkeepingBytes() {
-        return table.bookkeepingBytes();
-    }
-
     /** Adds the streams that may still use what they freed. Under the lock. */
     public void addOwners(Map<Long, SyncStream> owners) {
         table.addOwners(owners);

@@ -1,6 +1,5 @@
 package allocator.arena.compact;
 
-import allocator.provider.support.HeapSize;
 import allocator.spi.SyncStream;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
@@ -170,10 +169,5 @@ final class LastFrees {
     /** Forgets everything. */
     void clear() {
         Arrays.fill(last, NONE);
-    }
-
-    /** Returns the bytes of Java heap that the tables take. */
-    long bookkeepingBytes() {
-        return HeapSize.ofInts(last.length) + 3 * HeapSize.ofLongs(last.length);
     }
 }

@@ -1,7 +1,6 @@
 package allocator.arena.compact;
 
 import allocator.arena.chunk.ConsistencyCheck;
-import allocator.provider.support.HeapSize;
 import java.util.Arrays;
 
 /**
@@ -162,11 +161,6 @@ final class Mappings {
     /** Returns at how many places an extent is mapped. */
     int mappedPlaces() {
         return mappedPlaces;
-    }
-
-    /** Returns the bytes of Java heap that the tables take. */
-    long bookkeepingBytes() {
-        return 3 * HeapSize.ofInts(extentAt.length) + frees.bookkeepingBytes();
     }
 
     /** Checks that the mappings are those in the lists of the extents. */

@@ -431,14 +431,6 @@ public final class PageTable implements BackedFit.Backing {
         mappings.compact();
     }
 
-    /** Returns the bytes of Java heap that the tables take. */
-    long bookkeepingBytes() {
-        return places.bookkeepingBytes()
-                + mappings.bookkeepingBytes()
-                + extents.bookkeepingBytes()
-                + streams.bookkeepingBytes();
-    }
-
     /** Compares the tables with one another. */
     void check() {
         extents.check();

@@ -1,6 +1,5 @@
 package allocator.arena.compact;
 
-import allocator.provider.support.HeapSize;
 import java.util.Arrays;
 
 /**
@@ -8,8 +7,6 @@ import java.util.Arrays;
  * arena's lock; ranges are added under the device lock as well.
  */
 final class RangePlaces {
-    private static final long RANGE_BYTES = 48;
-
     private final int shift;
 
     /** In the order of their places. */
@@ -123,10 +120,5 @@ final class RangePlaces {
             range.end--;
         }
         return range.start + ((long) (range.end - range.first) << shift);
-    }
-
-    /** Returns the bytes of Java heap that the ranges take. */
-    long bookkeepingBytes() {
-        return HeapSize.ofReferences(ranges.length) + ranges.length * RANGE_BYTES;
     }
 }

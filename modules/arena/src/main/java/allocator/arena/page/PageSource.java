@@ -52,15 +52,6 @@ public interface PageSource extends AutoCloseable {
     long memoryBytes();
 
     /**
-     * Returns the Java heap that the tables of the source take.
-     *
-     * @return bytes, approximately; 0 unless an implementation counts them
-     */
-    default long bookkeepingBytes() {
-        return 0;
-    }
-
-    /**
      * Reserves a range of addresses. Takes no memory of the device.
      *
      * @param byteSize size in bytes, a positive multiple of {@link #pageBytes}

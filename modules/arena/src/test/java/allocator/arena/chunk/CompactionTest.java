@@ -2,6 +2,7 @@ package allocator.arena.chunk;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.arena.TableHeap;
 import allocator.spi.SyncStream;
 import allocator.testkit.FakeStream;
 import java.util.ArrayList;
@@ -58,7 +59,7 @@ class CompactionTest {
         for (int number = 0; number < 4; number++) {
             addRegion(placement, number);
         }
-        final long atFirst = placement.bookkeepingBytes();
+        final long atFirst = TableHeap.of(placement);
         final List<SyncStream> streams = new ArrayList<>();
         final List<Long> live = new ArrayList<>();
         for (int i = 0; i < 200_000; i++) {
@@ -67,7 +68,7 @@ class CompactionTest {
             }
             live.add(placement.take(4, 1000, streams.getLast()));
         }
-        final long full = placement.bookkeepingBytes();
+        final long full = TableHeap.of(placement);
         Collections.shuffle(live, new Random(1));
         final List<Long> left = live.subList(0, 100);
         live.subList(100, live.size()).forEach(address -> free(placement, address));
@@ -78,11 +79,11 @@ class CompactionTest {
 
         assertThat(chunks(placement)).isEqualTo(before);
         ConsistencyCheck.of(placement);
-        assertThat(placement.bookkeepingBytes()).isLessThan(full / 4);
+        assertThat(TableHeap.of(placement)).isLessThan(full / 4);
         left.forEach(address -> free(placement, address));
         streams.forEach(placement::releaseStream);
         placement.compact();
-        assertThat(placement.bookkeepingBytes()).isLessThan(atFirst + 300_000);
+        assertThat(TableHeap.of(placement)).isLessThan(atFirst + 300_000);
     }
 
     /** A placement that is compacted at times does what one does that never is. */

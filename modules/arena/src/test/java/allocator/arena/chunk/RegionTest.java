@@ -2,6 +2,7 @@ package allocator.arena.chunk;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.arena.TableHeap;
 import java.util.Random;
 import java.util.TreeMap;
 import net.jqwik.api.ForAll;
@@ -89,7 +90,7 @@ class RegionTest {
         }
 
         assertThat(region.filledWindows()).isEqualTo(1);
-        assertThat(tables.bookkeepingBytes()).isLessThan(15_000);
+        assertThat(TableHeap.of(tables)).isLessThan(15_000);
     }
 
     @Test
@@ -112,7 +113,7 @@ class RegionTest {
 
         assertThat(region.startingAt(map, granules - 1)).isEqualTo(last);
         assertThat(region.containing(map, granules - 2)).isEqualTo(first);
-        assertThat(region.bookkeepingBytes()).isLessThan(700_000);
+        assertThat(TableHeap.of(region)).isLessThan(700_000);
     }
 
     /** The index of a range of addresses is almost empty, and its empty parts are not visited one by one. */

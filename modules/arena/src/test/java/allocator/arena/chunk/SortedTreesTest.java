@@ -83,7 +83,7 @@ class SortedTreesTest {
         }
         check();
 
-        assertThat(trees.bookkeepingBytes()).isLessThan(100_000 * 15);
+        assertThat(trees.keys).hasSizeLessThan(120_000);
     }
 
     @Test
@@ -93,7 +93,7 @@ class SortedTreesTest {
         }
         check();
 
-        assertThat(trees.bookkeepingBytes()).isLessThan(100_000 * 15);
+        assertThat(trees.keys).hasSizeLessThan(120_000);
     }
 
     /** Half of the keys come and go all the time; nodes are joined again, so that little room is lost. */
@@ -123,7 +123,7 @@ class SortedTreesTest {
         }
         check();
 
-        assertThat(trees.bookkeepingBytes()).isLessThan(10_000 * 26);
+        assertThat(trees.keys).hasSizeLessThan(21_000);
     }
 
     @Test
@@ -137,7 +137,7 @@ class SortedTreesTest {
             }
         }
 
-        assertThat(trees.bookkeepingBytes()).isLessThan(5000 * 20);
+        assertThat(trees.keys).hasSizeLessThan(8000);
     }
 
     @Test

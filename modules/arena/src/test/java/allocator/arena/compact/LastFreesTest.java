@@ -2,6 +2,7 @@ package allocator.arena.compact;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.arena.TableHeap;
 import allocator.spi.SyncStream;
 import allocator.testkit.FakeStream;
 import java.util.ArrayList;
@@ -121,7 +122,7 @@ class LastFreesTest {
             free(i % INDEXES, stream);
             streams.finish(stream);
         }
-        assertThat(streams.bookkeepingBytes()).isLessThan(1000);
+        assertThat(TableHeap.of(streams)).isLessThan(1000);
         for (int i = 0; i < INDEXES; i++) {
             assertThat(frees.isNone(i)).isTrue();
         }

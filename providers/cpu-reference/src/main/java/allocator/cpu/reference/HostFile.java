@@ -1,6 +1,5 @@
 package allocator.cpu.reference;
 
-import allocator.provider.support.HeapSize;
 import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
@@ -215,13 +214,6 @@ final class HostFile {
         if (result < 0) {
             throw failure("fallocate", result);
         }
-    }
-
-    /** Returns the bytes of Java heap that the tables take. */
-    long bookkeepingBytes() {
-        return HeapSize.ofInts(sizes.length)
-                + HeapSize.ofLongs(addresses.length)
-                + HeapSize.ofLongs(pages.size() / Long.SIZE);
     }
 
     /** Closes the file, unless it is closed. Its memory is free once nothing of it is mapped. */

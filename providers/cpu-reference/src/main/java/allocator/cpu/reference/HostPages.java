@@ -184,15 +184,6 @@ final class HostPages implements PageSource {
     }
 
     @Override
-    public long bookkeepingBytes() {
-        long bytes = file.bookkeepingBytes() + parked.bookkeepingBytes();
-        for (int i = 0; i < ranges.size(); i++) {
-            bytes += ranges.get(i).bookkeepingBytes();
-        }
-        return bytes;
-    }
-
-    @Override
     public long reserve(long byteSize) {
         requireOpen();
         if (byteSize > MOST_ADDRESSES || byteSize / pageBytes > MOST_PAGES) {

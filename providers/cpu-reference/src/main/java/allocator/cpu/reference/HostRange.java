@@ -1,6 +1,5 @@
 package allocator.cpu.reference;
 
-import allocator.provider.support.HeapSize;
 import java.util.Arrays;
 
 /**
@@ -11,7 +10,6 @@ import java.util.Arrays;
  * that of the first. Between others there is a boundary: {@code mappings == boundaries + 1}.
  */
 final class HostRange {
-    private static final long OBJECT_BYTES = 64;
     private static final int LEAST_GROWTH = 16;
 
     private final ProcessMappings mappings;
@@ -35,11 +33,6 @@ final class HostRange {
         this.byteSize = byteSize;
         this.reservedBytes = reservedBytes;
         this.pageBytes = pageBytes;
-    }
-
-    /** Returns the bytes of Java heap that the range takes. */
-    long bookkeepingBytes() {
-        return OBJECT_BYTES + HeapSize.ofInts(mapped.length);
     }
 
     void reservedAt(long start) {

@@ -82,11 +82,6 @@ final class ParkedPages {
         return range;
     }
 
-    /** Returns the bytes of Java heap that the addresses take. */
-    long bookkeepingBytes() {
-        return range == null ? 0 : range.bookkeepingBytes();
-    }
-
     /** Gives the addresses back, if the system takes them, and parks nothing there. */
     void giveBack(HostFile file) {
         final HostRange parked = range;

@@ -7,7 +7,6 @@ import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.MemoryAccess;
 import allocator.cuda.memory.CudaDevice;
 import allocator.provider.support.Failures;
-import allocator.provider.support.HeapSize;
 import allocator.spi.AllocatorException;
 import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
@@ -195,15 +194,6 @@ final class DevicePages implements PageSource {
         } catch (CudaException e) {
             throw deviceException(e);
         }
-    }
-
-    @Override
-    public long bookkeepingBytes() {
-        long bytes = HeapSize.ofLongs(handles.length) + 2 * HeapSize.ofInts(handles.length);
-        for (int i = 0; i < ranges.size(); i++) {
-            bytes += HeapSize.ofInts(ranges.get(i).mapped.length);
-        }
-        return bytes;
     }
 
     @Override

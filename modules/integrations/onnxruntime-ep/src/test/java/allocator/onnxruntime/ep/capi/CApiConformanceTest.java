@@ -78,13 +78,13 @@ class CApiConformanceTest {
 
     @Test
     void theRulesHoldButForThoseOfThePage(@TempDir Path directory) throws IOException, InterruptedException {
-        requireRules("cpu-reference", List.of("F-01 SKIPPED", "S-06 SKIPPED"), directory);
+        requireRules("cpu-reference", List.of("F-01 SKIPPED"), directory);
     }
 
     @Test
     @Tag("thorough")
     void norDoOthersFailWithStreams(@TempDir Path directory) throws IOException, InterruptedException {
-        requireRules("cuda-arena", List.of("S-06 SKIPPED"), directory);
+        requireRules("cuda-arena", List.of(), directory);
     }
 
     private static void requireRules(String provider, List<String> notProvedDirectlyEither, Path directory)
