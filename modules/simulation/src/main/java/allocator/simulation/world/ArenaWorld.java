@@ -335,7 +335,7 @@ public final class ArenaWorld implements World {
     }
 
     private void requireNothingOut(String after) {
-        Model.require(device.bytesOut() == 0, device.bytesOut() + " bytes are out after " + after);
+        Model.require(device.bytesWithUsers() == 0, device.bytesWithUsers() + " bytes are out after " + after);
         if (paged != null) {
             paged.pages().requireEmpty();
         }

@@ -111,6 +111,11 @@ final class SimulatedDevice implements Allocator, UnreturnedMemory {
         return bytesOut;
     }
 
+    /** Returns the bytes that are out, apart from those that calls have refused. */
+    long bytesWithUsers() {
+        return bytesOut - unreturned.stream().mapToLong(out::get).sum();
+    }
+
     boolean mayFail() {
         return faultEvery > 0 || capacity < Long.MAX_VALUE || limit < Long.MAX_VALUE;
     }
