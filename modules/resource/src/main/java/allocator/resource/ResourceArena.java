@@ -136,7 +136,7 @@ public final class ResourceArena implements Arena {
 
     /**
      * Invalidates the segments and deallocates their memory. All is tried; if the resource rejects a deallocation, the
-     * first failure is thrown at the end, and another call deallocates what is left.
+     * first failure is thrown at the end, and another call deallocates the remaining blocks.
      *
      * @throws IllegalStateException if this arena is closed and nothing is left, or a segment is in use
      * @throws WrongThreadException if this arena is confined to another thread

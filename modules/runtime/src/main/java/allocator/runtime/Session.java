@@ -648,7 +648,7 @@ public final class Session implements AutoCloseable {
 
     /**
      * Closes the streams first: closing one may still return memory to the arena to which it is bound. Whatever fails,
-     * the rest is attempted; a further call does what is left.
+     * the rest is attempted; a further call tries the failed steps again.
      */
     private void finish(Failures failures) {
         for (int i = streams.length - 1; i >= 0; i--) {

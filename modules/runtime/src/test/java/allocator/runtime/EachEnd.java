@@ -219,7 +219,7 @@ final class EachEnd {
             isShared = false;
         }
 
-        /** Does what is left to do: where the heap ended, the allocator may be rejecting requests already. */
+        /** Does the remaining steps: where the heap ended, the allocator may be rejecting requests already. */
         private void endSharing() {
             try {
                 unshare();

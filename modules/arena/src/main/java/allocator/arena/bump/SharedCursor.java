@@ -95,7 +95,7 @@ final class SharedCursor extends AtomicLong {
         return sum;
     }
 
-    /** Uses what is left of the region as padding, and so prevents further allocations. */
+    /** Uses the rest of the region as padding, and so prevents further allocations. */
     void fill() {
         addPadding(end - getAndSet(end));
     }

@@ -52,7 +52,7 @@ public final class Endings {
     /**
      * Creates an end.
      *
-     * @param action returns to the device what is left; may throw anything
+     * @param action returns to the device whatever it still has; may throw anything
      * @return the end, not run
      */
     public End of(Runnable action) {
@@ -63,7 +63,7 @@ public final class Endings {
      * Creates the end of something that {@link #runAgain(Object)} names.
      *
      * @param subject what ends, compared by identity
-     * @param action returns to the device what is left; may throw anything
+     * @param action returns to the device whatever it still has; may throw anything
      * @return the end, not run
      */
     public End of(Object subject, Runnable action) {
