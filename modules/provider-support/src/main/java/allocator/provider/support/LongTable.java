@@ -1,14 +1,15 @@
 package allocator.provider.support;
 
-import java.util.Arrays;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A hash table from an address to a number, such as a size, and optionally an object. Open addressing with linear
- * probing: an entry needs no Java object of its own.
+ * probing in an array that holds an address and its number side by side, on one cache line: an entry needs no Java
+ * object of its own.
  *
  * <p>{@link #expect} makes the room of an entry before a device is called; {@link #add} then takes nothing from the
- * Java heap, so that no memory is lost for lack of an entry. Entries take three quarters of the slots at most.
+ * Java heap, so that no memory is lost for lack of an entry. Entries take half of the slots at most.
  *
  * <p>Not safe for use by several threads. A slot is valid until the next change. Address 0 is never an entry.
  *
@@ -21,8 +22,10 @@ public final class LongTable<T> {
     private static final long SPREAD = 0x9E37_79B9_7F4A_7C15L;
 
     private final boolean hasAttachments;
-    private long[] addresses = new long[FIRST_CAPACITY];
-    private long[] values = new long[FIRST_CAPACITY];
+
+    /** The address of each slot and, behind it, its number. */
+    private long[] entries = new long[2 * FIRST_CAPACITY];
+
     private @Nullable Object[] attachments;
     private int count;
 
@@ -50,9 +53,9 @@ public final class LongTable<T> {
      * @throws OutOfMemoryError if the Java heap has no room; nothing changes
      */
     public void expect() {
-        final int capacity = addresses.length;
+        final int capacity = capacity();
         final int needed = count + expected + 1;
-        if (needed > capacity - (capacity >> 2)) {
+        if (needed > capacity >> 1) {
             resize(Math.multiplyExact(capacity, 2));
         } else if (capacity > FIRST_CAPACITY && needed < capacity >> 4) {
             shrink(capacity >> 2);
@@ -75,27 +78,23 @@ public final class LongTable<T> {
 
     /** Fills new arrays before it changes anything, so that a failure leaves the table as it was. */
     private void resize(int capacity) {
-        final long[] newAddresses = new long[capacity];
-        final long[] newValues = new long[capacity];
+        final long[] newEntries = new long[Math.multiplyExact(2, capacity)];
         final @Nullable Object[] newAttachments = new @Nullable Object[hasAttachments ? capacity : 0];
         final int mask = capacity - 1;
         int newCount = 0;
-        for (int old = 0; old < addresses.length; old++) {
-            if (addresses[old] != 0) {
-                int slot = home(addresses[old], mask);
-                while (newAddresses[slot] != 0 && newAddresses[slot] != addresses[old]) {
-                    slot = (slot + 1) & mask;
-                }
-                newCount += newAddresses[slot] == 0 ? 1 : 0;
-                newAddresses[slot] = addresses[old];
-                newValues[slot] = values[old];
+        for (int old = 0; old < capacity(); old++) {
+            final long address = address(old);
+            if (address != 0) {
+                final int slot = slotFor(newEntries, address, mask);
+                newCount += newEntries[2 * slot] == 0 ? 1 : 0;
+                newEntries[2 * slot] = address;
+                newEntries[2 * slot + 1] = value(old);
                 if (hasAttachments) {
                     newAttachments[slot] = attachments[old];
                 }
             }
         }
-        addresses = newAddresses;
-        values = newValues;
+        entries = newEntries;
         attachments = newAttachments;
         count = newCount;
     }
@@ -106,7 +105,7 @@ public final class LongTable<T> {
      * @throws OutOfMemoryError if the Java heap has no room; nothing changes
      */
     public void repair() {
-        resize(addresses.length);
+        resize(capacity());
     }
 
     /**
@@ -116,16 +115,17 @@ public final class LongTable<T> {
      * @return its slot, {@code -1} if there is no entry
      */
     public int find(long address) {
-        final int mask = addresses.length - 1;
-        for (int slot = home(address, mask); ; slot = (slot + 1) & mask) {
-            final long there = addresses[slot];
-            if (there == 0) {
-                return -1;
-            }
-            if (there == address) {
-                return slot;
-            }
+        final int slot = slotFor(entries, address, capacity() - 1);
+        return entries[2 * slot] == 0 ? -1 : slot;
+    }
+
+    /** Returns the slot of an address, or the empty one that is its place. */
+    private static int slotFor(long[] entries, long address, int mask) {
+        int slot = home(address, mask);
+        while (entries[2 * slot] != 0 && entries[2 * slot] != address) {
+            slot = (slot + 1) & mask;
         }
+        return slot;
     }
 
     /**
@@ -134,7 +134,7 @@ public final class LongTable<T> {
      * @return how many there are, taken or not
      */
     public int capacity() {
-        return addresses.length;
+        return entries.length >> 1;
     }
 
     /**
@@ -144,7 +144,7 @@ public final class LongTable<T> {
      * @return the address of its entry, 0 if it has none
      */
     public long address(int slot) {
-        return addresses[slot];
+        return entries[2 * slot];
     }
 
     /**
@@ -154,7 +154,7 @@ public final class LongTable<T> {
      * @return the number
      */
     public long value(int slot) {
-        return values[slot];
+        return entries[2 * slot + 1];
     }
 
     /**
@@ -164,7 +164,7 @@ public final class LongTable<T> {
      * @param value the number
      */
     public void setValue(int slot, long value) {
-        values[slot] = value;
+        entries[2 * slot + 1] = value;
     }
 
     /**
@@ -187,16 +187,12 @@ public final class LongTable<T> {
      */
     public void add(long address, long value, @Nullable T attachment) {
         expected--;
-        final int mask = addresses.length - 1;
-        int slot = home(address, mask);
-        while (addresses[slot] != 0 && addresses[slot] != address) {
-            slot = (slot + 1) & mask;
-        }
-        if (addresses[slot] == 0) {
+        final int slot = slotFor(entries, address, capacity() - 1);
+        if (entries[2 * slot] == 0) {
             count++;
         }
-        addresses[slot] = address;
-        values[slot] = value;
+        entries[2 * slot] = address;
+        entries[2 * slot + 1] = value;
         if (hasAttachments) {
             attachments[slot] = attachment;
         }
@@ -218,19 +214,19 @@ public final class LongTable<T> {
      * @param slot its slot
      */
     public void remove(int slot) {
-        final int mask = addresses.length - 1;
+        final int mask = capacity() - 1;
         int gap = slot;
-        for (int next = (gap + 1) & mask; addresses[next] != 0; next = (next + 1) & mask) {
-            if (((next - home(addresses[next], mask)) & mask) >= ((next - gap) & mask)) {
-                addresses[gap] = addresses[next];
-                values[gap] = values[next];
+        for (int next = (gap + 1) & mask; entries[2 * next] != 0; next = (next + 1) & mask) {
+            if (((next - home(entries[2 * next], mask)) & mask) >= ((next - gap) & mask)) {
+                entries[2 * gap] = entries[2 * next];
+                entries[2 * gap + 1] = entries[2 * next + 1];
                 if (hasAttachments) {
                     attachments[gap] = attachments[next];
                 }
                 gap = next;
             }
         }
-        addresses[gap] = 0;
+        entries[2 * gap] = 0;
         if (hasAttachments) {
             attachments[gap] = null;
         }
@@ -252,6 +248,9 @@ public final class LongTable<T> {
      * @return the addresses, in no order
      */
     public long[] addresses() {
-        return Arrays.stream(addresses).filter(address -> address != 0).toArray();
+        return IntStream.range(0, capacity())
+                .mapToLong(this::address)
+                .filter(address -> address != 0)
+                .toArray();
     }
 }
