@@ -8,14 +8,18 @@ import allocator.cuda.memory.CudaAllocator;
 import allocator.cuda.memory.CudaDevice;
 import allocator.cuda.memory.CudaSyncStream;
 import allocator.cuda.memory.DeviceMemory;
+import allocator.provider.support.Failures;
 import allocator.spi.AllocatorOptions;
+import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The arena of a device's memory. */
 final class DeviceArena extends StreamArenaAllocator implements CudaAllocator {
     private final CudaDevice device;
     private final DeviceMemory upstream;
+    private final @Nullable DevicePages pages;
     private volatile boolean isClosed;
 
     /**
@@ -24,22 +28,16 @@ final class DeviceArena extends StreamArenaAllocator implements CudaAllocator {
      * @param peers ordinals of other devices that get access to pages; to other memory they have it already
      */
     DeviceArena(CudaDevice device, ArenaConfig config, List<Integer> peers, AllocatorOptions effectiveOptions) {
-        this(device, new DeviceMemory(device, device.defaultMemory()), config, peers, effectiveOptions);
-    }
-
-    private DeviceArena(
-            CudaDevice device,
-            DeviceMemory upstream,
-            ArenaConfig config,
-            List<Integer> peers,
-            AllocatorOptions effectiveOptions) {
+        final DeviceMemory memory = new DeviceMemory(device, device.defaultMemory());
+        final DevicePages pagesOfArena = config.placementPolicy() == PlacementPolicy.COMPACT
+                ? new DevicePages(device, memory.info(), 0, peers)
+                : null;
         super(
-                config.placementPolicy() == PlacementPolicy.COMPACT
-                        ? BfcArena.onPages(upstream, new DevicePages(device, upstream.info(), 0, peers), config)
-                        : new BfcArena(upstream, config),
+                pagesOfArena == null ? new BfcArena(memory, config) : BfcArena.onPages(memory, pagesOfArena, config),
                 effectiveOptions);
         this.device = device;
-        this.upstream = upstream;
+        upstream = memory;
+        pages = pagesOfArena;
     }
 
     @Override
@@ -82,13 +80,15 @@ final class DeviceArena extends StreamArenaAllocator implements CudaAllocator {
 
     @Override
     public void destroy() {
+        isClosed = true;
+        final Failures failures = new Failures();
+        failures.run(this::close);
+        failures.run(upstream::destroy); // returns what the close failed to return as well
         try {
-            if (!isClosed) {
-                isClosed = true;
-                close();
-            }
-        } finally {
-            upstream.destroy(); // returns what the close failed to return as well
+            failures.throwIfAny();
+        } catch (DeviceException e) {
+            final long keptPages = pages == null ? 0 : pages.heldBytes();
+            throw keptPages == 0 ? e : upstream.notTakenBack(keptPages, e);
         }
     }
 

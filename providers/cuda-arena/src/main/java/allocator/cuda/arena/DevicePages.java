@@ -319,6 +319,11 @@ final class DevicePages implements PageSource {
         extents.clear(released);
     }
 
+    /** Returns the bytes of the extents that were not released; when nothing else uses the pages. */
+    long heldBytes() {
+        return extents.stream().mapToLong(extent -> sizes[extent]).sum() * pageBytes;
+    }
+
     @Override
     public void map(long address, long extent) {
         final Range range = rangeOf(address);

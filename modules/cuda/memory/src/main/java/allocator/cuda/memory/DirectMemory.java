@@ -184,6 +184,17 @@ abstract sealed class DirectMemory implements CudaAllocator, UnreturnedMemory pe
         });
     }
 
+    /**
+     * Returns what the release of an allocator over this memory throws, if the device keeps memory of both.
+     *
+     * @param more what it keeps besides, in bytes
+     * @param cause what the device threw
+     * @return the exception, which names the sum of both
+     */
+    public final DeviceException notTakenBack(long more, Throwable cause) {
+        return ledger.notTakenBack(ledger.bytesHeld() + more, cause);
+    }
+
     @Override
     public final String toString() {
         return "the allocator of " + info;
