@@ -35,6 +35,8 @@ class ProcessTest {
             throws IOException {
         final List<String> command = new ArrayList<>(before);
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        // It lives for seconds.
+        command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData"));
         command.addAll(jvmArguments);
         command.add("--enable-native-access=java.allocator.cpu.reference");
         command.addAll(List.of("--module-path", modulePath()));
@@ -182,7 +184,7 @@ class ProcessTest {
         private Process startWithFilesOf(int blocks, String... arguments) throws IOException {
             return start(
                     List.of("sh", "-c", "ulimit -f " + blocks + "; exec \"$@\"", "sh"),
-                    List.of("-XX:-UsePerfData"),
+                    List.of(),
                     folder.resolve("out"),
                     arguments);
         }

@@ -29,6 +29,9 @@ class SampleProviderTest {
         final Path log = folder.resolve("log");
         final Process kit = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        // A process that lives for seconds.
+                        "-XX:TieredStopAtLevel=1",
+                        "-XX:+UseSerialGC",
                         "-p",
                         modulePath() + System.getProperty("path.separator") + jar,
                         "--enable-native-access=com.example.buddy",
