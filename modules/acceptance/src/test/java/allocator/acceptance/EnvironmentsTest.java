@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -56,10 +57,21 @@ class EnvironmentsTest {
         return shell;
     }
 
+    /** The other ways of these tests have the serial collector. */
     @TestFactory
-    Stream<DynamicTest> eachCollector() throws Exception {
+    Stream<DynamicTest> theDefaultCollectorAndOneThatMovesObjectsWhileTheProgramRuns() throws Exception {
+        return days("G1", "Z");
+    }
+
+    @TestFactory
+    @Tag("thorough")
+    Stream<DynamicTest> theOtherCollectors() throws Exception {
+        return days("Parallel", "Shenandoah");
+    }
+
+    private static Stream<DynamicTest> days(String... collectors) throws Exception {
         final List<DynamicTest> tests = new ArrayList<>();
-        for (final String collector : List.of("Serial", "Parallel", "G1", "Z", "Shenandoah")) {
+        for (final String collector : collectors) {
             final String option = "-XX:+Use" + collector + "GC";
             final String way = collector + " collector";
             if (Skips.isPossible(List.of(Started.JAVA, option, "-version"))) {
