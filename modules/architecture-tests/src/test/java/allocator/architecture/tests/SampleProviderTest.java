@@ -11,6 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -24,6 +25,7 @@ class SampleProviderTest {
     private static final Path RESOURCES = SAMPLE.resolve("src/main/resources");
 
     @Test
+    @Tag("thorough")
     void theSampleBuildsAndConforms(@TempDir Path folder) throws Exception {
         final Path jar = build(folder);
         final Path log = folder.resolve("log");

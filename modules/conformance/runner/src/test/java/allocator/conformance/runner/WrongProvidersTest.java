@@ -172,6 +172,7 @@ class WrongProvidersTest {
     }
 
     @ParameterizedTest
+    @Tag("thorough")
     @EnumSource(mode = EnumSource.Mode.INCLUDE, names = "NONE")
     void theCorrectProviderBreaksNoRule(Fault fault) {
         final ConformanceReport report = prove(fault, "*");
