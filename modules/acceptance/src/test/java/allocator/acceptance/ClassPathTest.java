@@ -3,11 +3,9 @@ package allocator.acceptance;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -18,18 +16,14 @@ class ClassPathTest {
 
     /** Runs a class with all jars on the class path, and returns what it printed. */
     private static String run(int exitCode, String... arguments) throws IOException, InterruptedException {
-        final List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+        final List<String> options = new ArrayList<>(List.of(
                 "--illegal-native-access=deny",
                 "-cp",
                 JARS.resolve("*") + System.getProperty("path.separator") + Path.of("target", "test-classes")));
-        command.addAll(List.of(arguments));
-        final Process process =
-                new ProcessBuilder(command).redirectErrorStream(true).start();
-        final String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(process.waitFor(2, TimeUnit.MINUTES)).as(output).isTrue();
-        assertThat(process.exitValue()).as(output).isEqualTo(exitCode);
-        return output;
+        options.addAll(List.of(arguments));
+        final Started started = Started.java(options);
+        assertThat(started.code()).as(started.output()).isEqualTo(exitCode);
+        return started.output();
     }
 
     @Test

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 /** The command, with providers of vendors in a directory, and where the locale is not UTF-8. */
 class CommandTest {
     private static final Path COMMAND = Shipped.ROOT.resolve("modules/cli/target/distribution");
-    private static final Path TRACE = Shipped.ROOT.resolve("traces/gpt2.csv.gz");
+    private static final Path TRACE = Shipped.ROOT.resolve("traces/resnet.csv.gz");
 
     private static Shipped shipped;
     private static Path dropped;
@@ -47,7 +47,7 @@ class CommandTest {
     void aTraceIsReplayedOnEachProviderOfADirectory() throws Exception {
         for (final String provider : List.of("buddy", "vendor-gpu")) {
             assertThat(allocator("replay", "--once", "--provider", provider, TRACE.toString()))
-                    .contains("through " + provider, "78,967 frees");
+                    .contains("through " + provider, "1,982 frees");
         }
     }
 
@@ -57,9 +57,9 @@ class CommandTest {
         final Path folder = Path.of(shipped.folder + "/donn\u00e9es");
         final String script = """
                 set -e
-                mkdir -p "%1$s/jars" && cp "%2$s" "%1$s/gpt2.csv.gz" && cp "%3$s" "%1$s/jars"
-                "$@" trace info "%1$s/gpt2.csv.gz"
-                "$@" replay --once --provider cpu-reference --json "%1$s/out.json" "%1$s/gpt2.csv.gz"
+                mkdir -p "%1$s/jars" && cp "%2$s" "%1$s/resnet.csv.gz" && cp "%3$s" "%1$s/jars"
+                "$@" trace info "%1$s/resnet.csv.gz"
+                "$@" replay --once --provider cpu-reference --json "%1$s/out.json" "%1$s/resnet.csv.gz"
                 "$@" providers --providers-dir "%1$s/jars"
                 test -s "%1$s/out.json" && echo written
                 """.formatted(folder, TRACE, shipped.buddy);

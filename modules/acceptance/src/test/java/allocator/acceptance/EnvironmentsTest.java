@@ -10,10 +10,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The day's work in the environments that programs are given: an uber jar, started once for each. */
 class EnvironmentsTest {
@@ -56,10 +55,21 @@ class EnvironmentsTest {
         return shell;
     }
 
+    /** The other ways of these tests have the serial collector. */
     @TestFactory
-    Stream<DynamicTest> eachCollector() throws Exception {
+    Stream<DynamicTest> theDefaultCollector() throws Exception {
+        return days("G1");
+    }
+
+    @TestFactory
+    @Tag("thorough")
+    Stream<DynamicTest> theOtherCollectors() throws Exception {
+        return days("Parallel", "Z", "Shenandoah");
+    }
+
+    private static Stream<DynamicTest> days(String... collectors) throws Exception {
         final List<DynamicTest> tests = new ArrayList<>();
-        for (final String collector : List.of("Serial", "Parallel", "G1", "Z", "Shenandoah")) {
+        for (final String collector : collectors) {
             final String option = "-XX:+Use" + collector + "GC";
             final String way = collector + " collector";
             if (Skips.isPossible(List.of(Started.JAVA, option, "-version"))) {
@@ -175,9 +185,18 @@ class EnvironmentsTest {
     }
 
     /** As some batch systems set it. */
-    @ParameterizedTest
-    @ValueSource(strings = {"best-fit", "compact"})
-    void aLimitOfAddresses(String policy) throws Exception {
+    @Test
+    void aLimitOfAddresses() throws Exception {
+        requireOpen("compact");
+    }
+
+    @Test
+    @Tag("thorough")
+    void aLimitOfAddressesOnBestFit() throws Exception {
+        requireOpen("best-fit");
+    }
+
+    private void requireOpen(String policy) throws Exception {
         final List<String> command = new ArrayList<>(List.of("sh", "-c", "ulimit -v 4194304 && exec \"$@\"", "sh"));
         command.addAll(many(4, policy, "-Xmx64m"));
         assertThat(Started.run(command).output()).contains("|4 sessions " + policy + ": are open at once|ok");

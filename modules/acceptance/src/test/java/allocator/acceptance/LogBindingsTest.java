@@ -4,12 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -86,7 +84,6 @@ class LogBindingsTest {
         path.addAll(jars(JARS, "jcuda"));
         path.addAll(List.of(libraries));
         final List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "--enable-native-access=ALL-UNNAMED",
                 "-cp",
                 path.stream().map(Path::toString).collect(Collectors.joining(System.getProperty("path.separator")))));
@@ -95,11 +92,8 @@ class LogBindingsTest {
         command.add("allocator.cpu.reference.CpuReferenceFactory");
         command.add("allocator.cuda.arena.CudaArenaFactory");
         command.add("allocator.cuda.mempool.CudaMempoolFactory");
-        final Process process =
-                new ProcessBuilder(command).redirectErrorStream(true).start();
-        final String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(process.waitFor(2, TimeUnit.MINUTES)).as(output).isTrue();
-        assertThat(process.exitValue()).as(output).isZero();
-        return output;
+        final Started started = Started.java(command);
+        assertThat(started.code()).as(started.output()).isZero();
+        return started.output();
     }
 }

@@ -3,13 +3,11 @@ package allocator.acceptance;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -78,15 +76,11 @@ class SimulatedGpuConsumerTest {
     }
 
     private static String run(List<String> arguments) throws IOException, InterruptedException {
-        final List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(), "--illegal-native-access=deny"));
-        command.addAll(arguments);
-        final Process process =
-                new ProcessBuilder(command).redirectErrorStream(true).start();
-        final String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(process.waitFor(2, TimeUnit.MINUTES)).as(output).isTrue();
-        assertThat(process.exitValue()).as(output).isZero();
-        return output;
+        final List<String> options = new ArrayList<>(List.of("--illegal-native-access=deny"));
+        options.addAll(arguments);
+        final Started started = Started.java(options);
+        assertThat(started.code()).as(started.output()).isZero();
+        return started.output();
     }
 
     @Test

@@ -14,6 +14,7 @@ import allocator.testkit.FakeStream;
 import allocator.testkit.Faults;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -268,8 +269,19 @@ class BfcArenaFaultsTest {
 
     /** In a JVM of its own, which ends with an exception if a chunk is lost. */
     @ParameterizedTest
-    @EnumSource(PlacementPolicy.class)
+    @EnumSource(names = "COMPACT")
     void anExhaustedHeapLosesNothing(PlacementPolicy policy) throws Exception {
-        OwnJvm.run(HeapExhaustion.class, List.of("-Xmx24m", "-XX:+UseSerialGC"), policy.name());
+        exhaustHeap(policy);
+    }
+
+    @ParameterizedTest
+    @Tag("thorough")
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "COMPACT")
+    void anExhaustedHeapLosesNothingOfRegionsEither(PlacementPolicy policy) throws Exception {
+        exhaustHeap(policy);
+    }
+
+    private static void exhaustHeap(PlacementPolicy policy) throws Exception {
+        OwnJvm.run(HeapExhaustion.class, List.of("-Xmx24m"), policy.name());
     }
 }

@@ -69,12 +69,12 @@ class BfcArenaModelTest {
      */
     record Setup(ArenaConfig config, long capacity) {}
 
-    @Property(tries = 400)
+    @Property
     void theArenaDoesWhatTheModelDoes(@ForAll("setups") Setup setup, @ForAll("programs") List<Step> program) {
         compare(setup, program, STREAMS, null);
     }
 
-    @Property(tries = 400)
+    @Property
     void withManyStreamsItDoesTheSame(@ForAll("setups") Setup setup, @ForAll("longPrograms") List<Step> program) {
         compare(setup, program, MANY_STREAMS, null);
     }
@@ -102,7 +102,7 @@ class BfcArenaModelTest {
     }
 
     /** With one stream, every block lies where it would lie without streams. */
-    @Property(tries = 200)
+    @Property
     void oneStreamPlacesAsNoStream(@ForAll("setups") Setup setup, @ForAll("programs") List<Step> program) {
         final FakeStream stream = new FakeStream();
         final FakeDevice device = new FakeDevice().capacity(setup.capacity);

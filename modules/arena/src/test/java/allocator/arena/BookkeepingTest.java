@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
 import allocator.testkit.HeapUse;
+import allocator.testkit.Share;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -134,7 +135,7 @@ class BookkeepingTest {
         arena.free(arena.alloc(4096));
         final long before = TableHeap.of(arena);
         final Set<Thread> running = new HashSet<>();
-        for (int i = 0; i < 100_000; i++) {
+        for (int i = 0; i < Share.of(100_000); i++) {
             running.add(Thread.startVirtualThread(() -> arena.free(arena.alloc(4096))));
             if (running.size() == 100) {
                 for (final Thread thread : running) {
@@ -155,7 +156,7 @@ class BookkeepingTest {
         final FakeStream first = new FakeStream();
         arena.free(arena.allocOnStream(4096, first));
         final long before = TableHeap.of(arena);
-        for (int i = 0; i < 100_000; i++) {
+        for (int i = 0; i < Share.of(100_000); i++) {
             final FakeStream stream = new FakeStream();
             arena.free(arena.allocOnStream(4096, stream));
             arena.releaseStream(stream);

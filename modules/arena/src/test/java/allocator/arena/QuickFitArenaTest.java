@@ -208,7 +208,7 @@ class QuickFitArenaTest {
 
     /** Random programs: no overlap, no memory of a stream that was not waited for, true counters, and nothing lost. */
     @SuppressWarnings("ReferenceEquality") // a stream is one object
-    @Property(tries = 300)
+    @Property
     void randomProgramsKeepTheRules(@ForAll long seed) {
         final Random random = new Random(seed);
         final FakeDevice memory = new FakeDevice();

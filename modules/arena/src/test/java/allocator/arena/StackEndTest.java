@@ -18,6 +18,7 @@ class StackEndTest {
 
     /** Interpreted frames are large, so that other calls are the last ones. */
     @ParameterizedTest
+    @Tag("thorough")
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "BUMP")
     void anInterpretedCallThatOverflowsLeavesNoLockAndTheNextRepairsTheArena(ArenaSubject.Kind kind) throws Exception {
         OwnJvm.run(StackExhaustion.class, List.of("-Xint"), kind.name());

@@ -2,6 +2,11 @@ package allocator.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.runtime.Environment;
+import allocator.runtime.RunOptions;
+import allocator.runtime.Session;
+import allocator.runtime.SessionOptions;
+import allocator.trace.Recorder;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
@@ -80,6 +85,28 @@ class ReplayCommandTest {
     private static String text(JsonParser parser) throws IOException {
         parser.nextToken();
         return parser.getText();
+    }
+
+    @Test
+    void replaysARecordedSession() throws IOException {
+        final Path recorded = folder.resolve("recorded.csv.gz");
+        try (Environment environment = Environment.builder().build();
+                Recorder recorder = new Recorder(recorded);
+                Session session = environment.openSession(SessionOptions.builder()
+                        .provider("cpu-reference")
+                        .decorator(recorder::wrap)
+                        .build())) {
+            session.run(RunOptions.DEFAULT, run -> {
+                final long kept = run.allocator().reserve(10_000);
+                run.allocator().free(run.allocator().allocOnStream(300_000, run.stream(0)));
+                run.allocator().free(kept);
+            });
+        }
+        final Outcome outcome =
+                Outcome.of("replay", "--provider", "cpu-reference", "--once", "--bytes", recorded.toString());
+        assertThat(outcome.err()).isEmpty();
+        assertThat(outcome.out()).contains("recorded.csv.gz, 4 events on cpu:0", "310,000", "none failed");
+        assertThat(outcome.exitCode()).isZero();
     }
 
     @Test

@@ -18,6 +18,7 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class PlannerTest {
@@ -76,13 +77,13 @@ class PlannerTest {
 
     @Nested
     class Least {
-        @Property(tries = 200)
+        @Property
         void rectanglesCutIntoBlocksAreRestored(@ForAll @IntRange(min = 1, max = 200) int count, @ForAll long seed) {
             final Instance instance = Instances.cutFrom(1000, 1 << 20, count, new Random(seed));
             assertThat(plan(instance).height()).isEqualTo(1 << 20);
         }
 
-        @Property(tries = 300)
+        @Property
         void fewBlocksNeedWhatTheBestOrderNeeds(@ForAll @IntRange(min = 1, max = 6) int count, @ForAll long seed) {
             final Instance instance = Instances.random(count, 6, 7, new long[] {1}, new Random(seed));
             final Plan plan = plan(instance);
@@ -90,7 +91,7 @@ class PlannerTest {
             assertThat(plan.isOptimal()).isTrue();
         }
 
-        @Property(tries = 300)
+        @Property
         void alignedBlocksNeedWhatTheBestOrderNeeds(@ForAll @IntRange(min = 1, max = 6) int count, @ForAll long seed) {
             final Instance instance = Instances.random(count, 6, 9, new long[] {1, 2, 8}, new Random(seed));
             final Plan plan = plan(instance);
@@ -375,6 +376,7 @@ class PlannerTest {
         }
 
         @Test
+        @Tag("thorough")
         void aFirstPlanOfABillionOverlapsTakesLittleWork() {
             final Instance instance = Instances.random(100_000, 1_000_000, 500_000, new long[] {1}, new Random(5));
             final AtomicInteger asked = new AtomicInteger();

@@ -5,8 +5,10 @@ import allocator.conformance.ConformanceSettings;
 import allocator.cpu.reference.CpuReferenceFactory;
 import allocator.spi.EpFactory;
 import allocator.testkit.DecoratedFactory;
+import org.junit.jupiter.api.Tag;
 
 /** A provider's allocator, taken as a resource and given back as an allocator, keeps the whole contract. */
+@Tag("thorough")
 class ResourceAllocatorConformanceTest extends AllocatorConformance {
     @Override
     protected EpFactory factory() {

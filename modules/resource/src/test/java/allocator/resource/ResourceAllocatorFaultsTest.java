@@ -11,6 +11,7 @@ import allocator.testkit.FakeStream;
 import allocator.testkit.FaultsInTurn;
 import allocator.testkit.FaultyCalls;
 import allocator.testkit.ForwardingFactory;
+import allocator.testkit.Share;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.function.Supplier;
@@ -19,7 +20,7 @@ import org.junit.jupiter.api.Test;
 
 /** Each call of the resource below fails in turn: nothing is lost, and the statistics stay true. */
 class ResourceAllocatorFaultsTest {
-    private static final int SEEDS = 2;
+    private static final int SEEDS = Share.of(2);
 
     /** A provider of one allocator over a resource, which a release empties as the end of a device does. */
     private static final class Device implements FaultsInTurn.Device {
@@ -105,7 +106,7 @@ class ResourceAllocatorFaultsTest {
                 injected += faults.run(seed, true, failure);
             }
         }
-        assertThat(injected).isGreaterThan(500);
+        assertThat(injected).isGreaterThan(250L * SEEDS);
     }
 
     @Test

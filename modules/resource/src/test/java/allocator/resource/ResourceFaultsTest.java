@@ -15,6 +15,7 @@ import allocator.spi.SyncStream;
 import allocator.testkit.FakeStream;
 import allocator.testkit.FaultsInTurn;
 import allocator.testkit.FaultyCalls;
+import allocator.testkit.Share;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -32,7 +33,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * in the end nothing is out.
  */
 class ResourceFaultsTest {
-    private static final int SEEDS = 2;
+    private static final int SEEDS = Share.of(2);
     private static final int STEPS = 25;
     private static final long MOST_BYTES = 4000;
     private static final long LIMIT = 12_000;

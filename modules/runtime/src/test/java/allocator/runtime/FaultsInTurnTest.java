@@ -14,6 +14,7 @@ import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.testkit.FakeAllocator;
 import allocator.testkit.FakeFactory;
 import allocator.testkit.FakeMemory;
+import allocator.testkit.Share;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -28,7 +29,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 class FaultsInTurnTest {
     private static final MemoryLocation GPU = FaultyFactory.DEVICE.location();
-    private static final int PROGRAMS = 3;
+    private static final int PROGRAMS = Share.of(3);
     private static final int OPERATIONS = 25;
 
     /** What a call throws. */
@@ -57,7 +58,7 @@ class FaultsInTurnTest {
         for (int seed = 0; seed < PROGRAMS; seed++) {
             final int calls = new Program(seed).run(Fault.NONE);
             assertThat(calls).as("calls of program " + seed).isGreaterThan(30);
-            for (int n = 1; n <= calls; n++) {
+            for (int n = 1 + thrown.ordinal() % Share.step(); n <= calls; n += Share.step()) {
                 for (final boolean isForGood : List.of(false, true)) {
                     for (final boolean isAfter : List.of(false, true)) {
                         new Program(seed).run(new Fault(thrown.make, n, isForGood, isAfter));
@@ -66,7 +67,7 @@ class FaultsInTurnTest {
                 }
             }
         }
-        assertThat(faults).isGreaterThan(500);
+        assertThat(faults).isGreaterThan(100 * PROGRAMS / Share.step());
     }
 
     private record Block(ManagedAllocator allocator, long address) {}

@@ -6,9 +6,9 @@ import allocator.cpu.reference.CpuReferenceFactory;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Sessions at a scale at which a cost that grows with their number would show. */
 class ManySessionsTest {
@@ -17,10 +17,20 @@ class ManySessionsTest {
     private final CpuReferenceFactory factory = new CpuReferenceFactory();
     private final Environment environment = Environments.empty();
 
-    @ParameterizedTest
-    @ValueSource(booleans = {false, true})
+    @Test
     @Timeout(30)
-    void tenThousandAreOpenedUsedAndClosed(boolean haveOwnArenas) {
+    void tenThousandAreOpenedUsedAndClosed() {
+        openUseAndClose(false);
+    }
+
+    @Test
+    @Tag("thorough")
+    @Timeout(30)
+    void tenThousandWithArenasOfTheirOwnAreOpenedUsedAndClosed() {
+        openUseAndClose(true);
+    }
+
+    private void openUseAndClose(boolean haveOwnArenas) {
         environment.register(factory);
         final List<Session> sessions = new ArrayList<>();
         final SessionOptions.Builder options = SessionOptions.builder().provider("cpu-reference");

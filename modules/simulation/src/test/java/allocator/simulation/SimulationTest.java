@@ -3,6 +3,7 @@ package allocator.simulation;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.simulation.instrument.SimulationLoader;
+import allocator.testkit.Share;
 import org.junit.jupiter.api.Test;
 
 /** A few thousand programs; {@code modules/simulation/simulate} runs more. */
@@ -11,12 +12,13 @@ class SimulationTest {
 
     @Test
     void noProgramFails() throws Throwable {
-        assertThat(Simulate.run(loader, "--from=0", "--programs=2000")).isZero();
+        assertThat(Simulate.run(loader, "--from=0", "--programs=" + Share.of(2000)))
+                .isZero();
     }
 
     @Test
     void aSeedHasOneSchedule() throws Throwable {
-        assertThat(Simulate.run(loader, "--from=100000", "--programs=100", "--twice"))
+        assertThat(Simulate.run(loader, "--from=100000", "--programs=" + Share.of(100), "--twice"))
                 .isZero();
     }
 }

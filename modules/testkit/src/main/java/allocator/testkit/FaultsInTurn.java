@@ -35,6 +35,9 @@ public final class FaultsInTurn {
 
     private final Supplier<? extends Device> devices;
 
+    /** How many runs there were. */
+    private int turn;
+
     /** A provider on a new device. */
     public interface Device {
         /**
@@ -105,7 +108,8 @@ public final class FaultsInTurn {
     }
 
     /**
-     * Runs the program of a seed once for each of its device calls.
+     * Runs the program of a seed once for each of its device calls. In a build a run takes a {@link Share} of them, and
+     * the next run the calls beside.
      *
      * @param seed the seed
      * @param forGood whether all calls after the one that fails do so, too
@@ -115,7 +119,8 @@ public final class FaultsInTurn {
      */
     public long run(long seed, boolean forGood, Supplier<? extends Throwable> failure) {
         long failures = 0;
-        for (long number = 1; ; number++) {
+        final long first = turn++ % Share.step();
+        for (long number = 1 + first; ; number += Share.step()) {
             final Run run = new Run(devices.get());
             run.device.calls().failAt(number, forGood, failure);
             try {

@@ -12,6 +12,9 @@ import java.util.stream.Collectors;
 
 /** Runs a program of a test in a JVM of its own. */
 public final class OwnJvm {
+    /** How a JVM runs that lives for seconds. */
+    public static final List<String> QUICK = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData");
+
     /** Longer than {@link SmallStack} waits, which says where a thread hangs. */
     private static final int MOST_MINUTES = 3;
 
@@ -22,7 +25,7 @@ public final class OwnJvm {
      *
      * @param classPath a class of each jar or folder that the program needs, its own included
      * @param program has the method {@code main}
-     * @param options of the JVM
+     * @param options of the JVM, beside {@link #QUICK}
      * @param arguments of the program
      * @return what it printed
      * @throws AssertionError if it ends by an exception, or takes more than three minutes; with what it printed
@@ -39,7 +42,7 @@ public final class OwnJvm {
      *
      * @param classPath the class path
      * @param program has the method {@code main}
-     * @param options of the JVM
+     * @param options of the JVM, beside {@link #QUICK}
      * @param arguments of the program
      * @return what it printed
      * @throws AssertionError if it ends by an exception, or takes more than three minutes; with what it printed
@@ -51,6 +54,7 @@ public final class OwnJvm {
         final Path log = Files.createTempFile("program", ".log");
         final List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(QUICK);
         command.addAll(options);
         command.add("-cp");
         command.add(classPath);

@@ -20,6 +20,7 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -91,18 +92,33 @@ class ReplayFiguresTest {
         "resnet,      1,  1048576,           0, 134217728, 1073741824",
         "resnet,      0, 67108864,    67108864,      4096, 1073741824",
         "resnet,      0,     1000,   100000000,       256,   10000000",
+        "bert,        1,     4096,   400000000,   1000000, 1073741824",
+        "frcnn,       1,  1048576,  2000000000,     65536, 1073741824",
+        "llama_train, 0,  1048576,           0, 134217728, 1073741824"
+    })
+    void agreeWithAnIndependentModel(
+            String name, int strategy, long initial, long maxMem, long maxDeadBytes, long maxExtend)
+            throws TraceException {
+        requireThoseOfTheModel(name, strategy, initial, maxMem, maxDeadBytes, maxExtend);
+    }
+
+    @ParameterizedTest
+    @Tag("thorough")
+    @CsvSource({
         "bert,        0,  1048576,           0, 134217728, 1073741824",
         "bert,        1,  1048576,           0, 134217728, 1073741824",
         "bert,        0, 67108864,    67108864,      4096, 1073741824",
-        "bert,        1,     4096,   400000000,   1000000, 1073741824",
         "frcnn,       0,  1048576,           0, 134217728, 1073741824",
-        "frcnn,       1,  1048576,  2000000000,     65536, 1073741824",
-        "llama_train, 0,  1048576,           0, 134217728, 1073741824",
         "llama_train, 1,  1048576,           0, 134217728, 1073741824",
         "gpt2,        0,  1048576,           0, 134217728, 1073741824",
         "gpt2,        1,  1048576,           0, 134217728, 1073741824"
     })
-    void agreeWithAnIndependentModel(
+    void ofMoreTracesAgreeToo(String name, int strategy, long initial, long maxMem, long maxDeadBytes, long maxExtend)
+            throws TraceException {
+        requireThoseOfTheModel(name, strategy, initial, maxMem, maxDeadBytes, maxExtend);
+    }
+
+    private void requireThoseOfTheModel(
             String name, int strategy, long initial, long maxMem, long maxDeadBytes, long maxExtend)
             throws TraceException {
         final Trace trace = Trace.bundled(name);

@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -178,8 +179,19 @@ class PageTest {
         }
 
         @ParameterizedTest
-        @CsvSource({"1280,false", "1280,true", "390,false", "390,true"})
+        @CsvSource({"1280,false", "390,true"})
         void itFitsTheWindowAndDraws(int width, boolean isDark) throws Exception {
+            requireFits(width, isDark);
+        }
+
+        @ParameterizedTest
+        @Tag("thorough")
+        @CsvSource({"1280,true", "390,false"})
+        void itFitsTheWindowInTheOtherColoursToo(int width, boolean isDark) throws Exception {
+            requireFits(width, isDark);
+        }
+
+        private void requireFits(int width, boolean isDark) throws Exception {
             chromium.show(width, 900, isDark);
             for (final Path page : List.of(failure, trace)) {
                 chromium.open(page);

@@ -9,6 +9,7 @@ import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorSnapshot.Chunk;
 import allocator.spi.AllocatorSnapshot.State;
+import allocator.testkit.Share;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -115,7 +116,7 @@ class SnapshotFileTest {
     void aDamagedFileIsReadOrRejected() throws IOException {
         final byte[] whole = Files.readAllBytes(Snapshots.write(sample(), folder.resolve("whole")));
         final Random random = new Random(11);
-        for (int i = 0; i < 2000; i++) {
+        for (int i = 0; i < Share.of(2000); i++) {
             final byte[] damaged = whole.clone();
             damaged[random.nextInt(damaged.length)] = (byte) random.nextInt(128);
             final Path file = Files.write(folder.resolve("damaged"), damaged);

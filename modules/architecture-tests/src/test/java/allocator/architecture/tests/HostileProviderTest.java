@@ -49,7 +49,6 @@ class HostileProviderTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "System.exit(0);                                             | System.exit was called",
                 "MemorySegment.ofAddress(8).reinterpret(1).fill((byte) 1);   | SIGSEGV",
                 "while (!isClosed) { Thread.onSpinWait(); }                  | did not return within 2 s; thread dump:",
             })
@@ -62,6 +61,7 @@ class HostileProviderTest {
     @CsvSource(
             delimiter = '|',
             value = {
+                "System.exit(0);                                             | System.exit was called",
                 "Runtime.getRuntime().halt(0);                               | the process ended with exit code 0",
                 "java.util.List<byte[]> l = new java.util.ArrayList<>(); while (true) { l.add(new byte[65536]); }"
                         + " | OutOfMemoryError",
@@ -98,6 +98,7 @@ class HostileProviderTest {
 
     /** Each test of random programs runs all of them: one end is enough, and it is that of C-02. */
     @Test
+    @Tag("thorough")
     void anEndInRandomProgramsCostsOneRule() throws Exception {
         requireEndInPrograms("A-03,A-09,C-02", "C-02", 2);
     }
@@ -142,9 +143,18 @@ class HostileProviderTest {
                 .contains("BREAKS L-04; 1 rules passed, 1 failed");
     }
 
-    @ParameterizedTest
-    @CsvSource({"static final", "final"})
-    void aFactoryThatNeedsNativeAccessToBeNamedIsReported(String modifiers) throws Exception {
+    @Test
+    void aFactoryThatNeedsNativeAccessToBeLoadedIsReported() throws Exception {
+        requireFactoryIsReported("static final");
+    }
+
+    @Test
+    @Tag("thorough")
+    void aFactoryThatNeedsNativeAccessToBeMadeIsReported() throws Exception {
+        requireFactoryIsReported("final");
+    }
+
+    private void requireFactoryIsReported(String modifiers) throws Exception {
         final String early = "private " + modifiers + " MethodHandle early ="
                 + " Linker.nativeLinker().downcallHandle(FunctionDescriptor.ofVoid());\n    ";
         final String old = "private final References<MallocAllocator>";
@@ -155,6 +165,7 @@ class HostileProviderTest {
     }
 
     @Test
+    @Tag("thorough")
     void aFactoryThatNeedsNativeAccessLaterIsNot() throws Exception {
         assertThat(prove(0, UnaryOperator.identity(), "--rules", "F-01")).contains("CONFORMS; 1 rules passed");
     }
@@ -191,6 +202,7 @@ class HostileProviderTest {
 
     /** Not the provider's fault: what the process of the provider reports is lost. */
     @Test
+    @Tag("thorough")
     @EnabledOnOs({OS.LINUX, OS.MAC})
     void aFullDiskIsNotBlamedOnTheProvider() throws Exception {
         final Process kit = AllocatorCommand.start(

@@ -11,6 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -24,11 +25,15 @@ class SampleProviderTest {
     private static final Path RESOURCES = SAMPLE.resolve("src/main/resources");
 
     @Test
+    @Tag("thorough")
     void theSampleBuildsAndConforms(@TempDir Path folder) throws Exception {
         final Path jar = build(folder);
         final Path log = folder.resolve("log");
         final Process kit = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        // A process that lives for seconds.
+                        "-XX:TieredStopAtLevel=1",
+                        "-XX:+UseSerialGC",
                         "-p",
                         modulePath() + System.getProperty("path.separator") + jar,
                         "--enable-native-access=com.example.buddy",

@@ -36,6 +36,7 @@ class UnusualProviderTest {
     }
 
     @Test
+    @Tag("thorough")
     void slowDevice() throws Exception {
         requireConforms(
                 "malloc",
@@ -47,6 +48,7 @@ class UnusualProviderTest {
     }
 
     @Test
+    @Tag("thorough")
     void freedMemoryIsKeptForAWhile() throws Exception {
         requireConforms(
                 "buddy",

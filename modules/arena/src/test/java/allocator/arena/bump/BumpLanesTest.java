@@ -30,7 +30,7 @@ class BumpLanesTest {
     }
 
     /** Random programs get the blocks that a naive choice among all regions gives them. */
-    @Property(tries = 300)
+    @Property
     void choosesAsANaiveSearch(@ForAll long seed, @ForAll @IntRange(min = 1, max = 24) int streams) {
         new Program(new Random(seed), streams).run();
     }

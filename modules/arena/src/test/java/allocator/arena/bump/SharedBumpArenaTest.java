@@ -8,6 +8,7 @@ import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.HeapUse;
+import allocator.testkit.Share;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -124,7 +125,7 @@ class SharedBumpArenaTest {
                 List<Future<?>> all = new ArrayList<>();
                 for (int thread = 0; thread < 2; thread++) {
                     all.add(threads.submit(() -> {
-                        for (int i = 0; i < 200_000; i++) {
+                        for (int i = 0; i < Share.of(200_000); i++) {
                             try {
                                 long generation = arena.generation();
                                 long address = arena.allocate(64, 64);
@@ -138,7 +139,7 @@ class SharedBumpArenaTest {
                     }));
                 }
                 all.add(threads.submit(() -> {
-                    for (int i = 0; i < 20_000; i++) {
+                    for (int i = 0; i < Share.of(20_000); i++) {
                         arena.reset();
                     }
                 }));

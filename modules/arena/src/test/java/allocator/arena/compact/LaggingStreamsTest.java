@@ -7,6 +7,7 @@ import allocator.arena.BfcArena;
 import allocator.arena.CompactConfig;
 import allocator.spi.OutOfMemoryException;
 import allocator.testkit.FakeStream;
+import allocator.testkit.Share;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -23,7 +24,7 @@ import org.junit.jupiter.api.Test;
  */
 class LaggingStreamsTest {
     private static final int PAGE = 4096;
-    private static final int PROGRAMS = 150;
+    private static final int PROGRAMS = Share.of(150);
     private static final int STEPS = 300;
 
     /** A request does not wait while there is room beside what waits for streams, wherever that is. */

@@ -13,6 +13,7 @@ import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
+import allocator.testkit.Share;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -28,7 +29,7 @@ import org.junit.jupiter.api.Test;
 class LanePagesModelTest {
     private static final int PAGE = 4096;
     private static final int GRANULE = 256;
-    private static final int PROGRAMS = 300;
+    private static final int PROGRAMS = Share.of(300);
     private static final int STEPS = 400;
     private static final int FEW_SIZES = 6;
 

@@ -14,6 +14,7 @@ import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
+import allocator.testkit.Share;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -32,7 +33,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class PagedLanesModelTest {
     private static final int PAGE = 4096;
     private static final int GRANULE = 256;
-    private static final int PROGRAMS = 20;
+    private static final int PROGRAMS = Share.of(20);
     private static final int STEPS = 300;
 
     enum Kind {

@@ -10,6 +10,7 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
+import allocator.testkit.Share;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -34,7 +35,7 @@ class PagedLanesThreadsTest {
     private static final int PAGE = 4096;
     private static final int MANY = 1000;
     private static final int GRANULE = 256;
-    private static final int PROGRAMS = 15;
+    private static final int PROGRAMS = Share.of(15);
     private static final int THREADS = 3;
     private static final int STEPS = 300;
 

@@ -240,7 +240,7 @@ class PlannedAllocatorModelTest {
         }
     }
 
-    @Property(tries = 300)
+    @Property
     void noBlockOverlapsWhatIsInUse(@ForAll @IntRange(min = 0) int seed) {
         new Program(seed).run(new Seen());
     }

@@ -11,6 +11,7 @@ import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.OrtSession.SessionOptions;
 import ai.onnxruntime.TensorInfo;
+import allocator.testkit.Share;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
@@ -27,11 +28,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * A model's outputs do not depend on whose memory they are computed in: a thousand runs of changing shapes, to the bit,
- * and afterwards no block is left. With {@code -Donnxruntime.models=FOLDER} the models of a folder take part.
+ * A model's outputs do not depend on whose memory they are computed in: many runs of changing shapes, to the bit, and
+ * afterwards no block is left. With {@code -Donnxruntime.models=FOLDER} the models of a folder take part.
  */
 class BitIdentityTest {
-    private static final int RUNS = 1000;
+    private static final int RUNS = Share.of(1000);
 
     private final OrtEnvironment environment = OrtEnvironment.getEnvironment();
 

@@ -15,8 +15,6 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
-import java.util.Locale;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -87,29 +85,6 @@ class ExamplesTest {
         assertTrue(result.allocations() > 100, result::toString);
         assertEquals(0, result.failedAllocations());
         assertEquals(0, result.liveAtEnd());
-    }
-
-    @Test
-    void theCommandReplaysARecordedSession() throws Exception {
-        final Path trace = folder.resolve("for_the_command.csv.gz");
-        final ReplayResult result = Examples.record(model, INPUTS, trace);
-
-        final String output = OtherProcess.run(
-                OtherProcess.NO_TELEMETRY,
-                List.of(
-                        "--enable-native-access=java.allocator.cpu.reference",
-                        "-p",
-                        OtherProcess.path(),
-                        "--add-modules=java.allocator.cpu.reference",
-                        "-m",
-                        "java.allocator.cli/allocator.cli.Main",
-                        "replay",
-                        trace.toString(),
-                        "--provider",
-                        "cpu-reference",
-                        "--bytes"));
-        assertTrue(output.contains("for_the_command.csv.gz, " + result.events() + " events on cpu:0"), output);
-        assertTrue(output.contains(String.format(Locale.ROOT, "%,d", result.peakRequestedBytes())), output);
     }
 
     /** Figures may differ a little from one version of ONNX Runtime to the next, words may not. */

@@ -17,6 +17,7 @@ import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryInfo;
+import allocator.testkit.Share;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -155,7 +156,7 @@ class GpuFaultsInTurnTest {
         "compact, true, " + CudaResult.OUT_OF_MEMORY
     })
     void nothingIsLostWhicheverCallFails(String policy, boolean isAtTheClose, int result) throws OrtException {
-        for (long number = 1; ; number++) {
+        for (long number = 1L + result % Share.step(); ; number += Share.step()) {
             final World world = new World(policy);
             final long before = world.driver.controls().calls();
             if (!isAtTheClose) {

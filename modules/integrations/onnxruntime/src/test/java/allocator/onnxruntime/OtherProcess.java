@@ -3,6 +3,7 @@ package allocator.onnxruntime;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import allocator.testkit.OwnJvm;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -30,6 +31,7 @@ final class OtherProcess {
             throws IOException, InterruptedException {
         final List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(OwnJvm.QUICK);
         command.add("-XX:ErrorFile=/dev/null");
         command.addAll(arguments);
         final ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);

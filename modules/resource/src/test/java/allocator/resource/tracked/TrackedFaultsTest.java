@@ -9,6 +9,7 @@ import allocator.spi.SyncStream;
 import allocator.testkit.FakeStream;
 import allocator.testkit.FaultsInTurn;
 import allocator.testkit.FaultyCalls;
+import allocator.testkit.Share;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -23,7 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * and no event is live.
  */
 class TrackedFaultsTest {
-    private static final int SEEDS = 3;
+    private static final int SEEDS = Share.of(3);
     private static final int STEPS = 30;
 
     /** Events whose calls fail. */
@@ -157,7 +158,7 @@ class TrackedFaultsTest {
                 injected += run(seed, forGood, failure);
             }
         }
-        assertThat(injected).isGreaterThan(300);
+        assertThat(injected).isGreaterThan(100L * SEEDS);
     }
 
     private static long run(long seed, boolean forGood, Map.Entry<String, Supplier<Throwable>> failure) {

@@ -2,6 +2,7 @@ package allocator.simulation.structure;
 
 import static org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt.forClasses;
 
+import allocator.testkit.Share;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 
 /**
@@ -10,8 +11,8 @@ import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
  * {@code allocator.modelcheck.schedules} set how many.
  */
 public final class ModelCheck {
-    private static final int PROGRAMS = Integer.getInteger("allocator.modelcheck.programs", 2);
-    private static final int SCHEDULES = Integer.getInteger("allocator.modelcheck.schedules", 50);
+    private static final int PROGRAMS = Integer.getInteger("allocator.modelcheck.programs", Share.of(4));
+    private static final int SCHEDULES = Integer.getInteger("allocator.modelcheck.schedules", Share.of(100));
 
     /** Table sizes are no endless loops, and neither is the stack that is touched. */
     private static final int MOST_REPETITIONS = 100_000;

@@ -9,6 +9,7 @@ import allocator.spi.EpFactory;
 import allocator.spi.MemoryInfo;
 import allocator.testkit.FaultsInTurn;
 import allocator.testkit.FaultyCalls;
+import allocator.testkit.Share;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -21,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Each call of the system fails in turn: nothing is lost, and the statistics stay true. */
 class CpuFaultsTest {
-    private static final int SEEDS = 2;
+    private static final int SEEDS = Share.of(2);
 
     /** A system without memory, which is no exception: an allocation returns 0. */
     private static final class NoMemory extends RuntimeException {

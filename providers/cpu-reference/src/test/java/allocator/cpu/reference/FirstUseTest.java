@@ -22,10 +22,6 @@ class FirstUseTest {
                         BlockLedger.class,
                         SmallHeap.class),
                 FirstUse.class,
-                List.of(
-                        "-Xmx20m",
-                        "-XX:+UseSerialGC",
-                        "-XX:TieredStopAtLevel=1",
-                        "--enable-native-access=ALL-UNNAMED"));
+                List.of("-Xmx20m", "--enable-native-access=ALL-UNNAMED"));
     }
 }

@@ -148,9 +148,19 @@ class WrongProvidersTest {
         assertThat(failedRules(proveStreams(true, true))).containsExactly("T-03");
     }
 
+    @Test
+    void aDeviceOfOneStreamIsNotBlamed() {
+        requireNotBlamed(1);
+    }
+
     @ParameterizedTest
-    @ValueSource(ints = {1, 2, 3, 5})
+    @Tag("thorough")
+    @ValueSource(ints = {2, 3, 5})
     void aDeviceOfFewStreamsIsNotBlamed(int mostStreams) {
+        requireNotBlamed(mostStreams);
+    }
+
+    private static void requireNotBlamed(int mostStreams) {
         final ConformanceReport report = proveStreams(() -> new SimpleFactory(Fault.NONE, false, mostStreams), true);
         assertThat(failedRules(report)).isEmpty();
         assertThat(report.tests())
@@ -162,6 +172,7 @@ class WrongProvidersTest {
     }
 
     @ParameterizedTest
+    @Tag("thorough")
     @EnumSource(mode = EnumSource.Mode.INCLUDE, names = "NONE")
     void theCorrectProviderBreaksNoRule(Fault fault) {
         final ConformanceReport report = prove(fault, "*");
@@ -181,6 +192,7 @@ class WrongProvidersTest {
 
     /** A provider that loses all memory, and becomes so slow that the time of a test ends in its second attempt. */
     @Test
+    @Tag("thorough")
     @EnabledOnOs(OS.LINUX)
     void growthThatWasSeenIsAFailureAlsoWhereTheTimeEnds() {
         final String test = "required_F04_releasedMemoryLeavesTheProcess";

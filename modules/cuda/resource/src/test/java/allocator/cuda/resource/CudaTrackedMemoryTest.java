@@ -296,7 +296,7 @@ class CudaTrackedMemoryTest {
     }
 
     /** Random programs on streams that lag: the device reports uses that nothing orders. */
-    @Property(tries = 300)
+    @Property
     void noProgramUsesFreedOrUnorderedMemory(
             @ForAll boolean isAsync, @ForAll @Size(max = 150) List<@IntRange(max = 999_999) Integer> steps) {
         try (Device device = new Device(isAsync, 4)) {

@@ -22,6 +22,7 @@ import java.util.ServiceLoader;
 import java.util.stream.Stream;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.unsafe.DefaultAllocationManagerFactory;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -128,9 +129,19 @@ class DropInTest {
                 .contains("at allocator.arrow.dropin.program.Leaking.forget(Leaking.java:");
     }
 
+    @Test
+    void endsWithItsApplication() throws Exception {
+        redeploy("shrink_seconds=1", false);
+    }
+
     @ParameterizedTest
-    @CsvSource({"shrink_seconds=1, false", "shrink_seconds=0, true", "track_leaks=1, true"})
-    void endsWithItsApplication(String setting, boolean closes) throws Exception {
+    @Tag("thorough")
+    @CsvSource({"shrink_seconds=0, true", "track_leaks=1, true"})
+    void endsWithAnApplicationThatClosesItsAllocators(String setting, boolean closes) throws Exception {
+        redeploy(setting, closes);
+    }
+
+    private static void redeploy(String setting, boolean closes) throws Exception {
         run(
                 path(Redeployed.class),
                 Redeployed.class,
@@ -190,9 +201,19 @@ class DropInTest {
                 "needs native access: start java with --enable-native-access=ALL-UNNAMED");
     }
 
+    @Test
+    void rejectsAWrongSetting() throws Exception {
+        requireRejected("arena.max_men=0");
+    }
+
     @ParameterizedTest
-    @ValueSource(strings = {"budget=-1", "arena.max_mem=1048576", "arena.max_men=0", "provider=gpu"})
-    void rejectsWrongSettings(String setting) throws Exception {
+    @Tag("thorough")
+    @ValueSource(strings = {"budget=-1", "arena.max_mem=1048576", "provider=gpu"})
+    void rejectsOtherWrongSettings(String setting) throws Exception {
+        requireRejected(setting);
+    }
+
+    private static void requireRejected(String setting) throws Exception {
         run(
                 standard(Rejected.class),
                 Rejected.class,

@@ -25,7 +25,13 @@ public final class BadInputProgram {
     private BadInputProgram() {}
 
     public static void main(String[] args) throws Throwable {
-        switch (args[0]) {
+        for (final String what : args) {
+            run(what);
+        }
+    }
+
+    private static void run(String what) throws Throwable {
+        switch (what) {
             case "leftOpen" -> use();
             case "exit" -> {
                 use();
@@ -53,7 +59,7 @@ public final class BadInputProgram {
             case "heapEnds" -> heapEnds();
             case "noLibrary" -> rejected("cannot load its library");
             case "noDirectory" -> rejected("java.io.tmpdir=/nowhere/at/all");
-            default -> throw new IllegalArgumentException(args[0]);
+            default -> throw new IllegalArgumentException(what);
         }
     }
 

@@ -97,8 +97,6 @@ class CApiConformanceTest {
                 CApiConformanceProgram.class,
                 List.of(
                         "--enable-native-access=ALL-UNNAMED",
-                        "-XX:TieredStopAtLevel=1",
-                        "-XX:+UseSerialGC",
                         "-Djava.util.logging.config.file=" + System.getProperty("java.util.logging.config.file")),
                 provider,
                 results.toString(),
