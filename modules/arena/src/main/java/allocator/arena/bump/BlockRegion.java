@@ -15,8 +15,6 @@ import org.jspecify.annotations.Nullable;
 /**
  * A region of a {@link BumpAllocator} and its blocks, in order of their offsets. A freed block keeps its entry until
  * the last block of the region is freed, which resets the region.
- *
- * <p>A block and the counters change in one step without a call, so that nothing can fail between two stores.
  */
 final class BlockRegion extends BumpRegion {
     /** What a region is for. */
@@ -35,11 +33,10 @@ final class BlockRegion extends BumpRegion {
     @Nullable
     BumpLane lane;
 
-    /** The list of the lane that has this region; {@code null} if none has it, as that of a current region. */
+    /** The list of its lane that has this region, {@code null} if none has it; and the regions beside it there. */
     @Nullable
     RegionList list;
 
-    /** The regions beside this one in its list. */
     @Nullable
     BlockRegion before;
 
@@ -49,6 +46,7 @@ final class BlockRegion extends BumpRegion {
     /** The sync id of the lane's stream at the last free in this region. */
     long freeStamp;
 
+    private final long byteAlignment;
     private long top;
     private int count;
     private int live;
@@ -57,9 +55,10 @@ final class BlockRegion extends BumpRegion {
     /** Inverted ({@code ~}) where the block is freed. */
     private long[] sizes;
 
-    BlockRegion(long byteSize, Kind kind) {
+    BlockRegion(long byteSize, Kind kind, long byteAlignment) {
         super(byteSize);
         this.kind = kind;
+        this.byteAlignment = byteAlignment;
         this.offsets = new long[kind == Kind.SHARED ? 16 : 1];
         this.sizes = new long[kind == Kind.SHARED ? 16 : 1];
     }
@@ -68,14 +67,14 @@ final class BlockRegion extends BumpRegion {
         return live == 0;
     }
 
-    /** Returns whether a free makes this region empty. */
-    boolean hasOneBlock() {
-        return live == 1;
+    /** Returns the largest request that fits; zero or less if there is no room. */
+    long room() {
+        return byteSize - align(top, byteAlignment);
     }
 
-    /** Returns the largest request that fits; zero if there is no room. */
-    long room(long byteAlignment) {
-        return Math.max(0, byteSize - align(top, byteAlignment));
+    /** Returns whether this region is smaller than another, or is of the same size and at a lower address. */
+    boolean isBefore(BlockRegion other) {
+        return byteSize == other.byteSize ? base() < other.base() : byteSize < other.byteSize;
     }
 
     /** Removes this region from the list that has it, if any. */
@@ -85,31 +84,27 @@ final class BlockRegion extends BumpRegion {
         }
     }
 
-    /** Allocates and counts a block and returns its address; {@code 0} if there is no room. */
-    long bump(long wantedSize, long byteAlignment, BumpCounters counters) {
-        final long start = align(top, byteAlignment);
-        if (wantedSize > byteSize - start) {
-            return 0;
+    /** Removes this region from its lane, if it has one. */
+    void leaveLane() {
+        leaveList();
+        if (lane != null && lane.current == this) {
+            lane.current = null;
         }
-        ensureRoom();
-        final long address = base() + start;
+        lane = null;
+    }
+
+    /** Allocates a block, for which there is {@link #room} and {@linkplain #ensureRoom an entry}. */
+    long bump(long wantedSize) {
+        final long start = align(top, byteAlignment);
         offsets[count] = start;
         sizes[count] = wantedSize;
         count++;
         live++;
         top = start + wantedSize;
-        counters.numAllocs++;
-        counters.bytesInUse += wantedSize;
-        if (counters.bytesInUse > counters.peakBytesInUse) {
-            counters.peakBytesInUse = counters.bytesInUse;
-        }
-        if (wantedSize > counters.maxAllocSize) {
-            counters.maxAllocSize = wantedSize;
-        }
-        return address;
+        return base() + start;
     }
 
-    /** Makes room for a block more. If the Java heap has none, nothing changes. */
+    /** Makes an entry for a block more. If the Java heap has none, nothing changes. */
     void ensureRoom() {
         if (count == offsets.length) {
             final long[] newOffsets = Arrays.copyOf(offsets, 2 * count);
@@ -133,11 +128,12 @@ final class BlockRegion extends BumpRegion {
     }
 
     /**
-     * Frees and uncounts a block that was {@linkplain #find found}.
+     * Frees a block that was {@linkplain #find found}.
      *
      * @param stamp the sync id of the lane's stream
+     * @return its size
      */
-    void free(int block, long stamp, BumpCounters counters) {
+    long free(int block, long stamp) {
         final long freed = sizes[block];
         sizes[block] = ~freed;
         freeStamp = stamp;
@@ -146,7 +142,7 @@ final class BlockRegion extends BumpRegion {
             top = 0;
             count = 0;
         }
-        counters.bytesInUse -= freed;
+        return freed;
     }
 
     /** Describes this region: live blocks, what is pinned by them, and the room behind. */

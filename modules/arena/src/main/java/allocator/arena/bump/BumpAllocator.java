@@ -33,7 +33,7 @@ import java.util.Objects;
  *
  * <ol>
  *   <li>another region of its own: of the 64 that it left last, the one with the least room, or else an empty one;
- *   <li>the smallest idle region;
+ *   <li>an idle region;
  *   <li>an empty region of a stream that the lane's stream has waited for since the last free in it;
  *   <li>a new region, within {@link BumpConfig};
  *   <li>memory for this request alone, within the limit of the allocator;
@@ -41,14 +41,17 @@ import java.util.Objects;
  *   <li>(4) and (5) once more, after all idle regions have been given back.
  * </ol>
  *
+ * <p>Of the empty regions of a lane it takes the smallest that fits among the 64 that became empty last, or else any
+ * that fits.
+ *
  * <p>Memory taken for one request goes back to the device when its block is freed, or, on a stream, when the run ends.
  * At the end of a run the empty regions of its stream become idle; when a stream closes, its other regions go to the
  * lane without a stream. So memory reaches another lane only after the work that used it.
  *
  * <p>An allocation that fits the current region takes constant time. A request for which a region is taken visits all
  * streams; a region taken from the device or returned to it is moved in a table of all regions. Otherwise a free takes
- * time logarithmic in the number of regions and blocks, and ends of runs and streams visit what they move. A shrink,
- * statistics and a request for which there is no memory visit all streams and regions.
+ * time logarithmic in the number of regions and blocks, and the end of a run visits what it moves. The end of a stream,
+ * a shrink, statistics and a request for which there is no memory visit all regions.
  *
  * <p>A free takes effect, whatever the device says. What the upstream allocator throws from a free is logged.
  *
@@ -62,17 +65,16 @@ import java.util.Objects;
  */
 // One class, since its calls share one lock, one upstream allocator and one set of counters.
 public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator, InspectableAllocator {
-    private final Upstream upstream;
+    private final RegionSource source;
     private final BumpLanes lanes;
-    private final BumpLane common;
-    private final AllocatorOptions effectiveOptions;
+    private final Limit limit;
     private final long byteAlignment;
+    private final AllocatorOptions effectiveOptions;
     private final Object lock = new Object();
 
     /** Held while a close waits for streams and returns memory. Taken before the lock. */
     private final Object closeLock = new Object();
 
-    private final BumpCounters counters = new BumpCounters();
     private boolean closed;
 
     /**
@@ -89,18 +91,18 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator,
      * @throws IllegalArgumentException if {@code maxMem} is negative
      */
     public BumpAllocator(Allocator upstream, BumpConfig config, long maxMem, AllocatorOptions effectiveOptions) {
-        this.upstream = new Upstream(upstream, new Limit(maxMem));
-        this.lanes = new BumpLanes(this.upstream, Objects.requireNonNull(config, "config"));
-        this.common = lanes.common;
+        this.limit = new Limit(maxMem);
+        this.source = new RegionSource(upstream, limit);
+        this.lanes = new BumpLanes(source, Objects.requireNonNull(config, "config"));
         this.effectiveOptions = Objects.requireNonNull(effectiveOptions, "effectiveOptions");
-        this.byteAlignment = upstream.info().byteAlignment();
+        this.byteAlignment = info().byteAlignment();
         AllocatorEvents.prepare();
     }
 
     @Override
     public final long alloc(long byteSize) {
         synchronized (lock) {
-            return allocate(byteSize, common);
+            return allocate(byteSize, lanes.common);
         }
     }
 
@@ -129,21 +131,15 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator,
 
     private long allocate(long byteSize, BumpLane lane) {
         requireRequest(byteSize);
-        if (byteSize == 0) {
-            return 0;
-        }
-        final BlockRegion current = lane.current();
-        final long address = current == null ? 0 : current.bump(byteSize, byteAlignment, counters);
-        return address != 0 ? address : allocateElsewhere(byteSize, lane);
+        return byteSize == 0 ? 0 : requireMemory(lanes.allocate(byteSize, lane), byteSize, lane);
     }
 
     private void requireRequest(long byteSize) {
         requireUsable();
-        BumpRequest.requireSize(byteSize, byteAlignment);
+        ChainedArena.requireSize(byteSize, byteAlignment);
     }
 
-    private long allocateElsewhere(long byteSize, BumpLane lane) {
-        final long address = lanes.allocate(byteSize, lane, counters);
+    private long requireMemory(long address, long byteSize, BumpLane lane) {
         if (address == 0) {
             throw outOfMemory(byteSize, lane);
         }
@@ -155,7 +151,7 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator,
         synchronized (lock) {
             requireOpen();
             if (address != 0 && !lanes.isBroken()) {
-                lanes.free(address, counters);
+                lanes.free(address);
             }
         }
     }
@@ -164,14 +160,7 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator,
     public final long reserve(long byteSize) {
         synchronized (lock) {
             requireRequest(byteSize);
-            if (byteSize == 0) {
-                return 0;
-            }
-            final long address = lanes.reserve(byteSize, counters);
-            if (address == 0) {
-                throw outOfMemory(byteSize, common);
-            }
-            return address;
+            return byteSize == 0 ? 0 : requireMemory(lanes.reserve(byteSize), byteSize, lanes.common);
         }
     }
 
@@ -210,16 +199,16 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator,
     public final ShrinkReport shrink() {
         synchronized (lock) {
             requireUsable();
-            final long before = upstream.bytesHeld();
+            final long before = source.bytesHeld();
             final int released = lanes.releaseIdle();
-            upstream.returnAgain();
-            return lanes.report(before - upstream.bytesHeld(), released);
+            source.returnAgain();
+            return lanes.report(before - source.bytesHeld(), released);
         }
     }
 
     @Override
     public final MemoryInfo info() {
-        return upstream.info();
+        return source.info();
     }
 
     @Override
@@ -236,12 +225,13 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator,
     public final AllocatorStats stats() {
         synchronized (lock) {
             requireOpen();
-            return new AllocatorStats.Builder()
-                    .limit(upstream.limit().toStats())
-                    .inUse(counters.bytesInUse, counters.bytesInUse, counters.peakBytesInUse)
-                    .held(upstream.bytesHeld(), upstream.peakBytesHeld())
-                    .free(upstream.bytesHeld() - counters.bytesInUse, lanes.largestRoom(null))
-                    .calls(counters.numAllocs, counters.numReserves, counters.numFailedAllocs, counters.maxAllocSize)
+            final long held = source.bytesHeld();
+            return lanes.counters
+                    .toStats()
+                    .limit(limit.toStats())
+                    .held(held, source.peakBytesHeld())
+                    .free(held - lanes.counters.bytesInUse(), lanes.largestRoom(null))
+                    .counters(source.counters())
                     .regions(lanes.countRegions(), lanes.numReleased())
                     .build();
         }
@@ -264,17 +254,17 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator,
     private OutOfMemoryException outOfMemory(long byteSize, BumpLane lane) {
         final OutOfMemoryException failure = new OutOfMemoryException(
                 "The bump arena has no room for " + byteSize + " bytes"
-                        + (upstream.limit().isLimited() ? " under " + Limit.KEY.name() : ""),
+                        + (limit.isLimited() ? " under " + Limit.KEY.name() : ""),
                 new Shortage(
                         info(),
                         byteSize,
                         byteSize,
-                        upstream.limit().toStats(),
-                        counters.bytesInUse,
-                        upstream.bytesHeld(),
+                        limit.toStats(),
+                        lanes.counters.bytesInUse(),
+                        source.bytesHeld(),
                         lanes.largestRoom(lane),
-                        upstream.deviceFree()));
-        counters.numFailedAllocs++;
+                        source.deviceFree()));
+        lanes.counters.failed();
         return failure;
     }
 
@@ -309,14 +299,14 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator,
     private void returnAll(Failures failures) {
         synchronized (lock) {
             lanes.releaseAll();
-            failures.run(upstream::requireNothingHeld);
+            failures.run(source::requireNothingHeld);
         }
     }
 
     /** Closes this allocator, and returns the streams to wait for. */
     private List<SyncStream> beginClose() {
         synchronized (lock) {
-            upstream.requireNotCalled();
+            source.requireNotCalled();
             final List<SyncStream> streams = lanes.streams();
             closed = true;
             return streams;

@@ -2,14 +2,13 @@ package allocator.arena.bump;
 
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
-import allocator.spi.DeviceException;
-import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Allocates by bumping a pointer and frees all blocks at once: for the scratch memory of one run, one request or one
- * frame. Confined to the thread that made it; {@link SharedBumpArena} serves several threads.
+ * frame. Confined to the thread that made it: in another one its methods throw a {@link WrongThreadException}.
+ * {@link SharedBumpArena} serves several threads.
  *
  * <pre>
  *  region 0            region 1 (after growth)
@@ -30,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 @SuppressWarnings("exports") // the base class is no API
 public final class BumpArena extends ChainedArena {
     /** The largest alignment that a request may have, in bytes. */
-    public static final long MAX_BYTE_ALIGNMENT = BumpRequest.MAX_BYTE_ALIGNMENT;
+    public static final long MAX_BYTE_ALIGNMENT = 1L << 30;
 
     private final Thread owner = Thread.currentThread();
     private final @Nullable RegionStack fallback;
@@ -72,8 +71,6 @@ public final class BumpArena extends ChainedArena {
         /**
          * Frees the blocks allocated since the mark. Does nothing if a rollback to an earlier mark or a reset freed
          * them, or if the arena is closed.
-         *
-         * @throws WrongThreadException if another thread than the owner calls
          */
         @Override
         public void close() {
@@ -107,26 +104,12 @@ public final class BumpArena extends ChainedArena {
         this.fallback = fallback == null ? null : new RegionStack(fallback);
     }
 
-    /**
-     * Allocates memory that lives until the next {@linkplain #reset reset}, or until a {@linkplain #rollback rollback}
-     * to an earlier mark. The bytes are not initialized. May block in the upstream allocator when the arena grows.
-     *
-     * @param byteSize size in bytes; {@code 0} yields the empty allocation
-     * @param byteAlignment alignment in bytes, a power of two up to {@link #MAX_BYTE_ALIGNMENT}
-     * @return the address of at least {@code byteSize} bytes; {@code 0} if and only if {@code byteSize} is {@code 0}
-     * @throws InvalidSizeException if {@code byteSize} is negative or too large to be aligned
-     * @throws IllegalArgumentException if {@code byteAlignment} is not a power of two up to {@link #MAX_BYTE_ALIGNMENT}
-     * @throws OutOfMemoryException if neither the regions nor the fallback can serve the request; the arena stays
-     *     usable
-     * @throws WrongThreadException if another thread than the owner calls
-     * @throws AllocatorClosedException if the arena is closed
-     */
     @Override
     public long allocate(long byteSize, long byteAlignment) {
         requireOwner();
         final long mask = byteAlignment - 1;
         final long address = (top + mask) & ~mask;
-        if (byteSize > 0 && byteSize <= end - address && BumpRequest.isAlignment(byteAlignment)) {
+        if (byteSize > 0 && byteSize <= end - address && isAlignment(byteAlignment)) {
             paddingBytes += address - top;
             top = address + byteSize;
             return address;
@@ -136,7 +119,7 @@ public final class BumpArena extends ChainedArena {
 
     private long allocateSlowly(long byteSize, long byteAlignment) {
         requireOpen();
-        BumpRequest.requireValid(byteSize, byteAlignment);
+        requireValid(byteSize, byteAlignment);
         if (byteSize == 0) {
             return 0;
         }
@@ -149,7 +132,7 @@ public final class BumpArena extends ChainedArena {
             }
             return allocateFallback(fallback, byteSize, byteAlignment);
         }
-        return allocateIn(chain.get(region), region, byteSize, byteAlignment);
+        return allocateIn(chain.regions.get(region), region, byteSize, byteAlignment);
     }
 
     /** Allocates from a later region, which has room; what is left of the regions before it becomes padding. */
@@ -168,7 +151,7 @@ public final class BumpArena extends ChainedArena {
     }
 
     private long allocateFallback(RegionStack blocks, long byteSize, long byteAlignment) {
-        if (byteAlignment > blocks.upstream.info().byteAlignment()) {
+        if (byteAlignment > blocks.source.info().byteAlignment()) {
             throw outOfMemory(
                     byteSize,
                     "The fallback gives no alignment of " + byteAlignment + " for " + byteSize + " bytes",
@@ -192,7 +175,6 @@ public final class BumpArena extends ChainedArena {
      * Marks the current position.
      *
      * @return the mark, to be {@linkplain #rollback rolled back} to or closed
-     * @throws WrongThreadException if another thread than the owner calls
      * @throws AllocatorClosedException if the arena is closed
      */
     public Mark mark() {
@@ -207,7 +189,6 @@ public final class BumpArena extends ChainedArena {
      * @param mark a mark of this arena
      * @throws IllegalArgumentException if the mark belongs to another arena
      * @throws StaleAddressException if a rollback to an earlier mark or a reset followed the mark; nothing changes
-     * @throws WrongThreadException if another thread than the owner calls
      * @throws AllocatorClosedException if the arena is closed
      */
     public void rollback(Mark mark) {
@@ -231,8 +212,8 @@ public final class BumpArena extends ChainedArena {
         requireNotInCall();
         final boolean hasRegion = region >= 0;
         final long regionPosition = chain.byteSize(Math.max(region, 0));
-        final long base = hasRegion ? chain.get(region).base() : 0;
-        final long regionEnd = hasRegion ? base + chain.get(region).byteSize : 0;
+        final long base = hasRegion ? chain.regions.get(region).base() : 0;
+        final long regionEnd = hasRegion ? base + chain.regions.get(region).byteSize : 0;
         final long peak = currentPeak();
         if (isReset) {
             generations.reset();
@@ -252,23 +233,14 @@ public final class BumpArena extends ChainedArena {
         }
     }
 
-    /**
-     * Frees all blocks. The arena keeps its regions and reuses them in order.
-     *
-     * @throws WrongThreadException if another thread than the owner calls
-     * @throws AllocatorClosedException if the arena is closed
-     */
+    @Override
     public void reset() {
         requireOwner();
         requireOpen();
         free(chain.count() > 0 ? 0 : -1, 0, 0, 0, true);
     }
 
-    /**
-     * Returns the generation of blocks allocated now.
-     *
-     * @return the generation, which increases with every reset and rollback
-     */
+    @Override
     public long generation() {
         return generations.current();
     }
@@ -279,17 +251,19 @@ public final class BumpArena extends ChainedArena {
      * @param address the address of the block, or of any byte in it
      * @param allocatedIn {@link #generation} as read right after the allocation
      * @return whether no reset or rollback has freed it since
-     * @throws WrongThreadException if another thread than the owner calls
      */
     public boolean isLive(long address, long allocatedIn) {
         requireOwner();
-        final RegionStack.Entry block = fallback == null ? null : fallback.find(address);
-        if (block != null) {
-            return block.generation() <= allocatedIn;
+        if (fallback != null) {
+            for (final BumpRegion block : fallback.regions) {
+                if (block.contains(address)) {
+                    return block.generation <= allocatedIn;
+                }
+            }
         }
         long position = 0;
         for (int index = 0; index <= current; index++) {
-            final BumpRegion region = chain.get(index);
+            final BumpRegion region = chain.regions.get(index);
             if (region.contains(address)) {
                 position += address - region.base();
                 return position < bytesInUse() && generations.isLive(position, allocatedIn);
@@ -305,7 +279,6 @@ public final class BumpArena extends ChainedArena {
      * @param address the address of the block, or of any byte in it
      * @param allocatedIn {@link #generation} as read right after the allocation
      * @throws StaleAddressException if a reset or rollback has freed it
-     * @throws WrongThreadException if another thread than the owner calls
      */
     public void requireLive(long address, long allocatedIn) {
         if (!isLive(address, allocatedIn)) {
@@ -313,15 +286,10 @@ public final class BumpArena extends ChainedArena {
         }
     }
 
-    /**
-     * Returns the counters.
-     *
-     * @return their current values
-     * @throws WrongThreadException if another thread than the owner calls
-     */
+    @Override
     public BumpStats stats() {
         requireOwner();
-        return statsWith(paddingBytes, fallback == null ? 0 : fallback.upstream.bytesHeld());
+        return statsWith(paddingBytes, fallback == null ? 0 : fallback.source.bytesHeld());
     }
 
     /**
@@ -329,19 +297,18 @@ public final class BumpArena extends ChainedArena {
      * use.
      *
      * @return the bytes that were returned
-     * @throws WrongThreadException if another thread than the owner calls
      * @throws AllocatorClosedException if the arena is closed
      */
     public long shrink() {
         requireOwner();
         requireOpen();
         requireNotInCall();
-        final long before = chain.upstream.bytesHeld();
+        final long before = chain.source.bytesHeld();
         if (bytesInUse() == 0) {
             leaveRegions();
         }
         chain.releaseFrom(current + 1);
-        return before - chain.upstream.bytesHeld();
+        return before - chain.source.bytesHeld();
     }
 
     private void leaveRegions() {
@@ -352,14 +319,6 @@ public final class BumpArena extends ChainedArena {
         end = 0;
     }
 
-    /**
-     * Frees all blocks and returns all regions to the upstream allocator. A second call tries again to return what the
-     * upstream or the fallback allocator failed to take back, and does nothing if that is nothing.
-     *
-     * @throws DeviceException if the upstream or the fallback allocator failed to take something back with anything but
-     *     a {@code DeviceException}; the arena is closed, and the rest is returned
-     * @throws WrongThreadException if another thread than the owner calls
-     */
     @Override
     public void close() {
         requireOwner();
@@ -370,16 +329,16 @@ public final class BumpArena extends ChainedArena {
             fallback.releaseFrom(0);
         }
         chain.releaseFrom(0);
-        chain.upstream.requireNothingHeld();
+        chain.source.requireNothingHeld();
         if (fallback != null) {
-            fallback.upstream.requireNothingHeld();
+            fallback.source.requireNothingHeld();
         }
     }
 
     private void requireNotInCall() {
         requireNotInUpstream();
         if (fallback != null) {
-            fallback.upstream.requireNotCalled();
+            fallback.source.requireNotCalled();
         }
     }
 

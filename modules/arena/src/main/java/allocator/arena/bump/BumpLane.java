@@ -3,36 +3,25 @@ package allocator.arena.bump;
 import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
 
-/** The regions of one stream, or those of requests without a stream. */
+/** The regions of one stream, or those of requests without a stream. One without room is in no list. */
 final class BumpLane {
     /** Above the stamp of every free. */
-    static final long ANY_STAMP = Long.MAX_VALUE;
+    private static final long ANY_STAMP = Long.MAX_VALUE;
 
     /** {@code null} for the lane of requests without a stream. */
     final @Nullable SyncStream stream;
 
-    /** Empty regions, the smallest first. */
     final RegionList empty = new RegionList();
 
     /** Regions with blocks and with room, the one that was left last first. */
     final RegionList partlyUsed = new RegionList();
 
-    /** Regions with blocks and without room. */
-    final RegionList full = new RegionList();
-
-    private final long byteAlignment;
-
-    /** The region that the lane bumps through, which is in no list; {@code null} if it has none. */
-    private @Nullable BlockRegion current;
-
-    BumpLane(@Nullable SyncStream stream, long byteAlignment) {
-        this.stream = stream;
-        this.byteAlignment = byteAlignment;
-    }
-
+    /** The region that the lane bumps through; {@code null} if it has none. */
     @Nullable
-    BlockRegion current() {
-        return current;
+    BlockRegion current;
+
+    BumpLane(@Nullable SyncStream stream) {
+        this.stream = stream;
     }
 
     /** Returns the id of the stream, {@code 0} if there is none. */
@@ -40,68 +29,52 @@ final class BumpLane {
         return stream == null ? 0 : stream.id();
     }
 
-    boolean hasEnded() {
-        return stream != null && stream.hasEnded();
-    }
-
     /** Returns whether a stream has waited for this one's since a stamp. */
     boolean isWaitedForBy(@Nullable SyncStream requester, long stamp) {
         return requester != null && stream != null && requester.lastWaitedSyncId(stream) > stamp;
     }
 
-    /** Adds a region that is in no list and not the current one of this lane. */
-    void add(BlockRegion region) {
-        region.lane = this;
-        if (region.isEmpty()) {
-            empty.addBySize(region);
-        } else if (region.room(byteAlignment) > 0) {
-            partlyUsed.addFirst(region);
+    /** Puts a region, of this lane or of another, first in its list. */
+    void put(BlockRegion region) {
+        if (region.lane == this) {
+            region.leaveList();
         } else {
-            full.addFirst(region);
+            region.leaveLane();
+            region.lane = this;
         }
-    }
-
-    /** Makes a region that is in no list the current one. */
-    void use(BlockRegion region) {
-        leaveCurrent();
-        region.lane = this;
-        current = region;
+        if (region.isEmpty()) {
+            empty.add(region);
+        } else if (region.room() > 0) {
+            partlyUsed.add(region);
+        }
     }
 
     /** Has no current region from now on. */
     void leaveCurrent() {
         final BlockRegion left = current;
+        current = null;
         if (left != null) {
-            current = null;
-            add(left);
+            put(left);
         }
     }
 
-    /**
-     * Returns the smallest empty region that fits a request, the current one included, in which the last free was
-     * before that of a stamp.
-     */
+    /** Returns a small empty region that fits a request; {@code null} if none does. */
     @Nullable
-    BlockRegion smallestEmpty(long byteSize, long stampBelow) {
-        BlockRegion region = empty.first();
-        while (region != null && (region.byteSize < byteSize || region.freeStamp >= stampBelow)) {
-            region = region.after;
-        }
-        final BlockRegion left = current;
-        final boolean isCurrent = left != null
-                && left.isEmpty()
-                && left.byteSize >= byteSize
-                && left.freeStamp < stampBelow
-                && (region == null || left.byteSize <= region.byteSize);
-        return isCurrent ? left : region;
+    BlockRegion emptyFor(long byteSize) {
+        return empty.find(byteSize, ANY_STAMP, true);
     }
 
-    /** Removes a region of this lane. */
-    void remove(BlockRegion region) {
-        if (region == current) {
-            current = null;
-        } else {
-            region.leaveList();
-        }
+    /** As {@link #emptyFor(long)}, for a stream, which has waited for this lane's since the last free in the region. */
+    @Nullable
+    BlockRegion emptyFor(long byteSize, SyncStream requester) {
+        return stream == null || emptyFor(byteSize) == null
+                ? null
+                : empty.find(byteSize, requester.lastWaitedSyncId(stream), true);
+    }
+
+    /** Returns a region with blocks that fits a request, of the last ones or of all; {@code null} if none does. */
+    @Nullable
+    BlockRegion partlyUsedFor(long byteSize, boolean ofAll) {
+        return partlyUsed.find(byteSize, ANY_STAMP, ofAll);
     }
 }

@@ -1,6 +1,8 @@
 package allocator.arena.bump;
 
 import allocator.arena.bump.BlockRegion.Kind;
+import allocator.provider.support.BlockCounters;
+import allocator.provider.support.LongTable;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorSnapshot.Chunk;
 import allocator.spi.AllocatorSnapshot.Region;
@@ -12,8 +14,6 @@ import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -24,53 +24,50 @@ import org.jspecify.annotations.Nullable;
  * <p>A region is <em>idle</em> if any lane may take it: it is empty and in the lane without a stream, on whose behalf
  * no device work is queued.
  *
- * <p>A change of several lists sets a mark first and clears it last. Where an error of the virtual machine leaves the
- * mark set, no lane serves requests any more; {@link #releaseAll} goes by the table of regions, of which no error loses
- * an entry.
+ * <p>A change sets a mark first and clears it last. Where an error of the virtual machine leaves the mark set, no lane
+ * serves requests any more; {@link #releaseAll} goes by the list of regions, of which no error loses an entry.
  *
  * <p>Not safe for use by several threads; the allocator's lock guards it.
  */
 final class BumpLanes {
-    /** How many partly used regions of a lane a request looks at before others are tried. */
-    private static final int LOOKED_AT = 64;
+    /** How many lanes there are at least before those of ended streams are looked for. */
+    private static final int MANY = 8;
+
+    final BlockCounters counters = new BlockCounters();
 
     /** The lane of requests without a stream. */
-    final BumpLane common;
+    final BumpLane common = new BumpLane(null);
 
-    private final Upstream upstream;
+    private final RegionSource source;
     private final BumpConfig config;
     private final long byteAlignment;
 
-    /** All regions, reserves included, by address. */
-    private final SortedTable<BlockRegion> regions = new SortedTable<>();
+    /** All regions, reserves included, in order of address. */
+    private final ArrayList<BlockRegion> regions = new ArrayList<>(MANY);
 
-    /** Empty regions that were for one request and go back as soon as no list is being changed. */
+    /** Empty regions, which go back as soon as no list is being changed. */
     private final RegionList over = new RegionList();
 
     /** The lanes of streams, by the stream's id. */
-    private final SortedTable<BumpLane> streamLanes = new SortedTable<>();
+    private final LongTable<BumpLane> streamLanes = new LongTable<>(true);
 
-    private BumpLane lastLane;
+    private BumpLane lastLane = common;
+
+    /** How many lanes there are when those of ended streams are looked for. */
+    private int manyLanes = MANY;
 
     /** Bytes of the regions that the configuration limits. */
     private long sharedBytes;
 
     private long numReleased;
 
-    /** Whether lists are being changed. */
+    /** Whether something is being changed. */
     private boolean isChanging;
 
-    BumpLanes(Upstream upstream, BumpConfig config) {
-        this.upstream = upstream;
+    BumpLanes(RegionSource source, BumpConfig config) {
+        this.source = source;
         this.config = config;
-        byteAlignment = upstream.info().byteAlignment();
-        common = new BumpLane(null, byteAlignment);
-        lastLane = common;
-    }
-
-    /** Returns a number whose signed order is the unsigned order of addresses. */
-    private static long key(long address) {
-        return address ^ Long.MIN_VALUE;
+        this.byteAlignment = source.info().byteAlignment();
     }
 
     /** Returns whether an error ended a change halfway. */
@@ -80,73 +77,77 @@ final class BumpLanes {
 
     /** Returns the lane of a stream, a new one if it has none. */
     BumpLane laneOf(SyncStream stream) {
-        if (lastLane.streamId() == stream.id()) {
-            return lastLane;
+        if (lastLane.streamId() != stream.id()) {
+            final BumpLane lane = findLane(stream);
+            lastLane = lane == null ? addLane(stream) : lane;
         }
-        final int index = streamLanes.find(stream.id());
-        final BumpLane lane = index < 0 ? addLane(stream) : streamLanes.get(index);
-        lastLane = lane;
-        return lane;
+        return lastLane;
+    }
+
+    private @Nullable BumpLane findLane(SyncStream stream) {
+        final int slot = streamLanes.find(stream.id());
+        return slot < 0 ? null : streamLanes.attachment(slot);
     }
 
     private BumpLane addLane(SyncStream stream) {
-        final BumpLane lane = new BumpLane(stream, byteAlignment);
-        if (streamLanes.isFull()) {
+        final BumpLane lane = new BumpLane(stream);
+        if (streamLanes.count() >= manyLanes) {
             releaseEnded(common);
-            streamLanes.ensureRoom(streamLanes.count());
+            manyLanes = Math.max(MANY, 2 * streamLanes.count());
         }
+        streamLanes.expect();
         isChanging = true;
-        streamLanes.add(stream.id(), lane);
+        streamLanes.add(stream.id(), 0, lane);
         isChanging = false;
         return lane;
     }
 
     /**
-     * Allocates and counts a block of a lane in another region than its current one, of the kinds and in the order that
-     * {@link BumpAllocator} states.
+     * Allocates and counts a block: in the lane's current region, or else in one of the kinds and in the order that
+     * {@link BumpAllocator} states, which becomes the current one unless it is for one request.
      *
      * @return the block's address; {@code 0} if the limit or the device has no memory for it
      */
-    long allocate(long byteSize, BumpLane lane, BumpCounters counters) {
-        BlockRegion region = lane.partlyUsed.leastRoom(byteSize, byteAlignment, LOOKED_AT);
+    long allocate(long byteSize, BumpLane lane) {
+        final BlockRegion current = lane.current;
+        final BlockRegion region = current == null || current.room() < byteSize ? find(byteSize, lane) : current;
         if (region == null) {
-            region = emptyFor(byteSize, lane);
+            return 0;
         }
-        if (region == null) {
-            region = take(byteSize);
-        }
-        if (region == null) {
-            region = lane.partlyUsed.leastRoom(byteSize, byteAlignment, Integer.MAX_VALUE);
-        }
-        if (region == null && relieve(lane) > 0) {
-            region = take(byteSize);
-        }
-        return region == null ? 0 : allocate(byteSize, region, lane, counters);
-    }
-
-    /** Allocates from a region that has room, and makes it the lane's current one unless it is for one request. */
-    private long allocate(long byteSize, BlockRegion region, BumpLane lane, BumpCounters counters) {
         region.ensureRoom();
         isChanging = true;
-        if (region.lane != null) {
-            region.lane.remove(region);
-        }
-        final long address = region.bump(byteSize, byteAlignment, counters);
-        if (region.kind == Kind.SHARED) {
-            lane.use(region);
-        } else {
-            lane.add(region);
+        final long address = region.bump(byteSize);
+        counters.allocated(byteSize, byteSize);
+        if (region != current || region.list == lane.empty) {
+            if (region.kind == Kind.SHARED) {
+                lane.leaveCurrent();
+                lane.put(region);
+                lane.current = region;
+            } else {
+                lane.put(region);
+            }
         }
         isChanging = false;
         return address;
     }
 
-    /** Returns an empty region that fits a request: of its lane, or else idle, or else of a stream waited for. */
-    private @Nullable BlockRegion emptyFor(long byteSize, BumpLane lane) {
-        BlockRegion region = lane.smallestEmpty(byteSize, BumpLane.ANY_STAMP);
+    private @Nullable BlockRegion find(long byteSize, BumpLane lane) {
+        BlockRegion region = lane.partlyUsedFor(byteSize, false);
+        if (region == null) {
+            region = lane.emptyFor(byteSize);
+        }
         if (region == null && lane.stream != null) {
-            region = common.smallestEmpty(byteSize, BumpLane.ANY_STAMP);
-            return region == null ? emptyOfWaited(byteSize, lane.stream) : region;
+            region = common.emptyFor(byteSize);
+            region = region == null ? emptyOfWaited(byteSize, lane.stream) : region;
+        }
+        if (region == null) {
+            region = take(byteSize);
+        }
+        if (region == null) {
+            region = lane.partlyUsedFor(byteSize, true);
+        }
+        if (region == null && relieve(lane) > 0) {
+            region = take(byteSize);
         }
         return region;
     }
@@ -154,37 +155,35 @@ final class BumpLanes {
     /** Returns the smallest empty region that fits a request, of any stream that the requester has waited for since. */
     private @Nullable BlockRegion emptyOfWaited(long byteSize, SyncStream requester) {
         BlockRegion best = null;
-        for (int index = 0; index < streamLanes.count(); index++) {
-            final BumpLane lane = streamLanes.get(index);
-            if (lane.stream != null && lane.smallestEmpty(byteSize, BumpLane.ANY_STAMP) != null) {
-                final BlockRegion region = lane.smallestEmpty(byteSize, requester.lastWaitedSyncId(lane.stream));
-                best = region == null || (best != null && best.byteSize <= region.byteSize) ? best : region;
-            }
+        for (int slot = 0; slot < streamLanes.capacity(); slot++) {
+            final BumpLane lane = streamLanes.attachment(slot);
+            final BlockRegion region = lane == null ? null : lane.emptyFor(byteSize, requester);
+            best = region == null || (best != null && best.isBefore(region)) ? best : region;
         }
         return best;
     }
 
     /** Takes a region that the configuration allows and that fits a request, or else memory for the request alone. */
     private @Nullable BlockRegion take(long byteSize) {
-        final long size = config.nextRegionBytes(byteSize, sharedBytes, upstream.left());
+        final long size = config.nextRegionBytes(byteSize, sharedBytes, source.left());
         final BlockRegion region = size > 0 ? take(size, Kind.SHARED) : null;
         return region == null ? take(byteSize, Kind.ONE_REQUEST) : region;
     }
 
     /** Takes memory, which is in no lane; returns {@code null} if the limit or the device has not that much. */
     private @Nullable BlockRegion take(long byteSize, Kind kind) {
-        if (byteSize > upstream.left()) {
+        if (byteSize > source.left()) {
             return null;
         }
-        final BlockRegion region = new BlockRegion(byteSize, kind);
-        regions.ensureRoom(1);
+        final BlockRegion region = new BlockRegion(byteSize, kind, byteAlignment);
+        regions.ensureCapacity(regions.size() + 1);
         try {
-            region.placeAt(upstream.take(byteSize));
+            source.take(region);
         } catch (OutOfMemoryException e) {
             return null;
         }
         isChanging = true;
-        regions.add(key(region.base()), region);
+        regions.add(floor(region.base()) + 1, region);
         isChanging = false;
         if (kind == Kind.SHARED) {
             sharedBytes += byteSize;
@@ -192,12 +191,27 @@ final class BumpLanes {
         return region;
     }
 
+    /** Returns the index of the last region that begins at or below an address; {@code -1} if there is none. */
+    private int floor(long address) {
+        int low = 0;
+        int high = regions.size() - 1;
+        while (low <= high) {
+            final int middle = (low + high) >>> 1;
+            if (Long.compareUnsigned(regions.get(middle).base(), address) <= 0) {
+                low = middle + 1;
+            } else {
+                high = middle - 1;
+            }
+        }
+        return high;
+    }
+
     /**
      * Takes a reserve and counts it.
      *
      * @return its address; {@code 0} if the limit or the device has no memory for it
      */
-    long reserve(long byteSize, BumpCounters counters) {
+    long reserve(long byteSize) {
         BlockRegion region = take(byteSize, Kind.RESERVE);
         if (region == null && releaseIdle() > 0) {
             region = take(byteSize, Kind.RESERVE);
@@ -205,8 +219,12 @@ final class BumpLanes {
         if (region == null) {
             return 0;
         }
-        counters.numReserves++;
-        return region.bump(byteSize, byteAlignment, counters);
+        isChanging = true;
+        final long address = region.bump(byteSize);
+        counters.allocated(byteSize, byteSize);
+        counters.reserved();
+        isChanging = false;
+        return address;
     }
 
     /**
@@ -215,21 +233,23 @@ final class BumpLanes {
      *
      * @throws InvalidFreeException if no live block starts there
      */
-    void free(long address, BumpCounters counters) {
-        final int index = regions.floor(key(address));
+    void free(long address) {
+        final int index = floor(address);
         final BlockRegion region = index < 0 ? null : regions.get(index);
         if (region == null || !region.contains(address)) {
-            throw new ForeignAddressException(address, "not a live block of " + upstream.info());
+            throw new ForeignAddressException(address, "not a live block of " + source.info());
         }
         final int block = region.find(address);
         final BumpLane lane = region.lane;
         final SyncStream stream = lane == null ? null : lane.stream;
         final long stamp = stream == null ? region.freeStamp : stream.syncId();
-        if (region.list == null || !region.hasOneBlock()) {
-            region.free(block, stamp, counters);
-        } else {
-            freeLast(region, block, stamp, counters);
+        isChanging = true;
+        final long byteSize = region.free(block, stamp);
+        counters.freed(byteSize, byteSize);
+        if (region.isEmpty() && lane != null) {
+            lane.put(region);
         }
+        isChanging = false;
         final boolean isOver =
                 region.kind == Kind.RESERVE || (region.kind == Kind.ONE_REQUEST && lane == common && region.isEmpty());
         if (isOver) {
@@ -237,27 +257,16 @@ final class BumpLanes {
         }
     }
 
-    /** Frees the last block of a region that is in a list. */
-    private void freeLast(BlockRegion region, int block, long stamp, BumpCounters counters) {
-        final BumpLane lane = region.lane;
-        isChanging = true;
-        region.leaveList();
-        region.free(block, stamp, counters);
-        if (lane != null) {
-            lane.add(region);
-        }
-        isChanging = false;
-    }
-
     /** Gives a region back. One that could not be returned stays held, in no lane. Returns whether it was returned. */
     private boolean release(BlockRegion region) {
-        region.leaveList();
-        region.lane = null;
-        if (!upstream.giveBack(region.base(), region.byteSize)) {
+        isChanging = true;
+        region.leaveLane();
+        isChanging = false;
+        if (!source.giveBack(region)) {
             return false;
         }
         isChanging = true;
-        regions.remove(regions.find(key(region.base())));
+        regions.remove(floor(region.base()));
         isChanging = false;
         if (region.kind == Kind.SHARED) {
             sharedBytes -= region.byteSize;
@@ -271,19 +280,13 @@ final class BumpLanes {
     /** Gives back what is idle and what streams that have ended had, before a request fails for a lane. */
     private int relieve(BumpLane lane) {
         releaseEnded(lane);
-        return releaseIdle() + (upstream.returnAgain() ? 1 : 0);
+        return releaseIdle() + (source.returnAgain() ? 1 : 0);
     }
 
     /** Gives all idle regions back, none in a call back from the upstream allocator. Returns how many. */
     int releaseIdle() {
-        if (upstream.isCalled()) {
+        if (source.isCalled()) {
             return 0;
-        }
-        final BlockRegion current = common.current();
-        if (current != null && current.isEmpty()) {
-            isChanging = true;
-            common.leaveCurrent();
-            isChanging = false;
         }
         return release(common.empty);
     }
@@ -291,19 +294,16 @@ final class BumpLanes {
     /** Gives all regions of a list back. Returns how many were returned. */
     private int release(RegionList list) {
         int released = 0;
-        BlockRegion region = list.first();
-        while (region != null) {
-            released += release(region) ? 1 : 0;
-            region = list.first();
+        while (list.first != null) {
+            released += release(list.first) ? 1 : 0;
         }
         return released;
     }
 
     /** Gives all regions back, in lanes or not. Those that could not be returned stay for the next call. */
     void releaseAll() {
-        for (int index = regions.count() - 1; index >= 0; index--) {
-            final BlockRegion region = regions.get(index);
-            if (region == null || upstream.giveBack(region.base(), region.byteSize)) {
+        for (int index = regions.size() - 1; index >= 0; index--) {
+            if (source.giveBack(regions.get(index))) {
                 regions.remove(index);
             }
         }
@@ -311,9 +311,8 @@ final class BumpLanes {
 
     /** Makes the empty regions of a stream idle, and gives back those that were for one request. */
     void endRun(SyncStream stream) {
-        final int index = streamLanes.find(stream.id());
-        if (index >= 0) {
-            final BumpLane lane = streamLanes.get(index);
+        final BumpLane lane = findLane(stream);
+        if (lane != null) {
             isChanging = true;
             lane.leaveCurrent();
             move(lane.empty);
@@ -324,55 +323,59 @@ final class BumpLanes {
 
     /** Removes the lane of a stream: its empty regions become idle, the others go to the lane without a stream. */
     void releaseStream(SyncStream stream) {
-        final int index = streamLanes.find(stream.id());
-        if (index >= 0) {
-            unbind(index);
+        final BumpLane lane = findLane(stream);
+        if (lane != null) {
+            unbind(lane);
             release(over);
         }
     }
 
     /** Removes the lanes of streams that have ended and were not released, except one lane. */
     private void releaseEnded(BumpLane kept) {
-        for (int index = streamLanes.count() - 1; index >= 0; index--) {
-            final BumpLane lane = streamLanes.get(index);
-            if (lane != kept && lane.hasEnded()) {
-                unbind(index);
+        for (int slot = 0; slot < streamLanes.capacity(); ) {
+            final BumpLane lane = streamLanes.attachment(slot);
+            if (lane != null && lane != kept && lane.stream != null && lane.stream.hasEnded()) {
+                unbind(lane); // and another lane comes to its slot
+            } else {
+                slot++;
             }
         }
         release(over);
     }
 
-    private void unbind(int index) {
-        final BumpLane lane = streamLanes.get(index);
+    private void unbind(BumpLane lane) {
         isChanging = true;
-        streamLanes.remove(index);
+        streamLanes.remove(streamLanes.find(lane.streamId()));
         lastLane = common;
         lane.leaveCurrent();
         move(lane.empty);
         move(lane.partlyUsed);
-        move(lane.full);
+        for (int index = 0; index < regions.size(); index++) {
+            if (regions.get(index).lane == lane) { // without room
+                common.put(regions.get(index));
+            }
+        }
         isChanging = false;
     }
 
-    /** Moves all regions of a list to the lane without a stream, those that are over to their own list. */
+    /** Moves all regions of a list to the lane without a stream, or, if they are over, out of all. */
     private void move(RegionList list) {
-        BlockRegion region = list.first();
-        while (region != null) {
-            list.remove(region);
-            common.add(region);
+        while (list.first != null) {
+            final BlockRegion region = list.first;
             if (region.kind == Kind.ONE_REQUEST && region.isEmpty()) {
-                common.empty.remove(region);
-                over.addFirst(region);
+                region.leaveLane();
+                over.add(region);
+            } else {
+                common.put(region);
             }
-            region = list.first();
         }
     }
 
     /** Returns the streams that have a lane. */
     List<SyncStream> streams() {
         final List<SyncStream> streams = new ArrayList<>(streamLanes.count());
-        for (int index = 0; index < streamLanes.count(); index++) {
-            final BumpLane lane = streamLanes.get(index);
+        for (int slot = 0; slot < streamLanes.capacity(); slot++) {
+            final BumpLane lane = streamLanes.attachment(slot);
             if (lane != null && lane.stream != null) {
                 streams.add(lane.stream);
             }
@@ -382,11 +385,7 @@ final class BumpLanes {
 
     /** Returns the regions that lanes have, in order of address. */
     private Stream<BlockRegion> inLanes() {
-        return all().filter(region -> region.lane != null);
-    }
-
-    private Stream<BlockRegion> all() {
-        return IntStream.range(0, regions.count()).mapToObj(regions::get).filter(Objects::nonNull);
+        return regions.stream().filter(region -> region.lane != null);
     }
 
     int countRegions() {
@@ -402,9 +401,8 @@ final class BumpLanes {
     long largestRoom(@Nullable BumpLane lane) {
         return inLanes()
                 .filter(region -> lane == null || isUsable(region, lane))
-                .mapToLong(region -> region.room(byteAlignment))
-                .max()
-                .orElse(0);
+                .mapToLong(BlockRegion::room)
+                .reduce(0, Math::max);
     }
 
     private boolean isUsable(BlockRegion region, BumpLane lane) {
@@ -418,7 +416,8 @@ final class BumpLanes {
     /** Describes all memory that is held. */
     AllocatorSnapshot inspect() {
         final List<Region> described = inLanes().map(BlockRegion::inspect).toList();
-        final List<Chunk> blocks = all().filter(region -> region.lane == null)
+        final List<Chunk> blocks = regions.stream()
+                .filter(region -> region.lane == null)
                 .map(BumpLanes::block)
                 .toList();
         return new AllocatorSnapshot(described, blocks);
@@ -436,7 +435,7 @@ final class BumpLanes {
 
     /** Reports what a shrink returned, and what stays and why. */
     ShrinkReport report(long bytesReleased, int regionsReleased) {
-        final long held = upstream.bytesHeld();
+        final long held = source.bytesHeld();
         final long live = bytes(false);
         final long idle = bytes(true);
         final int inUse = (int) inLanes().filter(region -> !region.isEmpty()).count();

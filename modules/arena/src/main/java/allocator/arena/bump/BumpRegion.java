@@ -5,6 +5,9 @@ class BumpRegion {
     final long byteSize;
     private long base;
 
+    /** The generation of a {@link BumpArena} in which this was taken; above all others once it is unused. */
+    long generation;
+
     BumpRegion(long byteSize) {
         this.byteSize = byteSize;
     }

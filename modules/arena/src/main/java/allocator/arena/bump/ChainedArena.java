@@ -3,6 +3,7 @@ package allocator.arena.bump;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.DeviceException;
+import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
@@ -13,8 +14,6 @@ import org.jspecify.annotations.Nullable;
  * What a bump arena does apart from bumping: it grows a chain of regions within its configuration, counts, reports
  * exhaustion, and gives regions back. Subclasses place blocks in the regions, for one thread or for several, and guard
  * the calls to this class.
- *
- * <p>A failure of the upstream allocator to take a region back is logged.
  */
 abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, SharedBumpArena {
     final RegionStack chain;
@@ -31,8 +30,22 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
         this.config = Objects.requireNonNull(config, "config");
     }
 
-    /** Allocates memory, as the two arenas document it. */
-    abstract long allocate(long byteSize, long byteAlignment);
+    /**
+     * Allocates memory that lives until the next {@linkplain #reset reset}, or until a rollback to an earlier mark. The
+     * bytes are not initialized. May block in the upstream allocator when the arena grows, and then also while another
+     * thread grows it.
+     *
+     * @param byteSize size in bytes; {@code 0} yields the empty allocation
+     * @param byteAlignment alignment in bytes, a power of two up to {@link BumpArena#MAX_BYTE_ALIGNMENT}
+     * @return the address of at least {@code byteSize} bytes; {@code 0} if and only if {@code byteSize} is {@code 0}
+     * @throws InvalidSizeException if {@code byteSize} is negative or too large to be aligned
+     * @throws IllegalArgumentException if {@code byteAlignment} is not a power of two up to
+     *     {@link BumpArena#MAX_BYTE_ALIGNMENT}
+     * @throws OutOfMemoryException if neither the regions, nor the upstream allocator, nor the fallback, if there is
+     *     one, can serve the request; the arena stays usable
+     * @throws AllocatorClosedException if the arena is closed
+     */
+    public abstract long allocate(long byteSize, long byteAlignment);
 
     /**
      * Allocates memory with the default alignment, that of {@link #info}.
@@ -43,6 +56,52 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
      */
     public long allocate(long byteSize) {
         return allocate(byteSize, info().byteAlignment());
+    }
+
+    /**
+     * Frees all blocks. The arena keeps its regions and reuses them in order.
+     *
+     * @throws AllocatorClosedException if the arena is closed
+     */
+    public abstract void reset();
+
+    /**
+     * Returns the generation of blocks allocated now.
+     *
+     * @return the generation, which increases with every reset and rollback, and with the close of a shared arena
+     */
+    public abstract long generation();
+
+    /**
+     * Returns the counters. While other threads allocate, the values may be of slightly different moments.
+     *
+     * @return their current values
+     */
+    public abstract BumpStats stats();
+
+    static boolean isAlignment(long byteAlignment) {
+        return byteAlignment > 0
+                && byteAlignment <= BumpArena.MAX_BYTE_ALIGNMENT
+                && (byteAlignment & (byteAlignment - 1)) == 0;
+    }
+
+    /** Rejects a size that is negative or cannot be aligned. */
+    static void requireSize(long byteSize, long byteAlignment) {
+        if (byteSize < 0) {
+            throw InvalidSizeException.negative(byteSize);
+        }
+        if (byteSize > Long.MAX_VALUE - byteAlignment) {
+            throw InvalidSizeException.overflow(byteSize, byteAlignment);
+        }
+    }
+
+    /** Rejects a size that is negative or cannot be aligned, and an alignment out of range. */
+    static void requireValid(long byteSize, long byteAlignment) {
+        if (byteSize >= 0 && !isAlignment(byteAlignment)) {
+            throw new IllegalArgumentException("byteAlignment is " + byteAlignment
+                    + ", it must be a power of two, at most " + BumpArena.MAX_BYTE_ALIGNMENT);
+        }
+        requireSize(byteSize, byteAlignment);
     }
 
     /** Returns the bytes used since the last reset or rollback, padding included. */
@@ -57,7 +116,7 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
      * @return the upstream allocator's info
      */
     public MemoryInfo info() {
-        return chain.upstream.info();
+        return chain.source.info();
     }
 
     /**
@@ -66,15 +125,18 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
      * @throws OutOfMemoryException if the configuration forbids a new region or the upstream allocator has no memory
      */
     final int regionFor(long byteSize, long byteAlignment, int from) {
-        final int index = chain.firstWithRoom(from, byteSize, byteAlignment);
-        if (index == chain.count()) {
-            extend(byteSize, byteAlignment);
+        for (int index = from; index < chain.count(); index++) {
+            final BumpRegion region = chain.regions.get(index);
+            if (byteSize <= region.byteSize - region.align(0, byteAlignment)) {
+                return index;
+            }
         }
-        return index;
+        extend(byteSize, byteAlignment);
+        return chain.count() - 1;
     }
 
     private void extend(long byteSize, long byteAlignment) {
-        final long least = BumpRequest.leastRegionBytes(info(), byteSize, byteAlignment);
+        final long least = byteSize + Math.max(0, byteAlignment - info().byteAlignment()); // at any base address
         if (config.growthBytes() == 0 && (chain.count() > 0 || least > config.initialBytes())) {
             throw outOfMemory(byteSize, "The bump arena does not grow and has no " + byteSize + " bytes left", null);
         }
@@ -98,7 +160,7 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
                         byteSize,
                         config.limit().toStats(),
                         bytesInUse(),
-                        chain.upstream.bytesHeld(),
+                        chain.source.bytesHeld(),
                         room(),
                         cause == null
                                 ? OutOfMemoryException.UNKNOWN
@@ -119,7 +181,7 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
                 inUse - paddingBytes,
                 paddingBytes,
                 Math.max(peakBytesInUse, inUse),
-                chain.upstream.bytesHeld(),
+                chain.source.bytesHeld(),
                 chain.count(),
                 fallbackBytes,
                 resets);
@@ -132,7 +194,7 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
 
     /** Rejects a call back from the upstream allocator, which would change what a call in progress rests on. */
     final void requireNotInUpstream() {
-        chain.upstream.requireNotCalled();
+        chain.source.requireNotCalled();
     }
 
     final void requireOpen() {
@@ -142,11 +204,12 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
     }
 
     /**
-     * Frees all blocks and returns all regions to the upstream allocator. A second call tries again to return what the
-     * upstream allocator failed to take back, and does nothing if that is nothing.
+     * Frees all blocks and returns all memory to the upstream and the fallback allocator. No other thread may be
+     * allocating. A second call tries again to return what they failed to take back, and does nothing if that is
+     * nothing.
      *
-     * @throws DeviceException if the upstream allocator failed to take a region back with anything but a
-     *     {@code DeviceException}; the arena is closed, and the other regions are returned
+     * @throws DeviceException if one of them failed to take something back with anything but a {@code DeviceException};
+     *     the arena is closed, and the rest is returned
      */
     @Override
     public abstract void close();

@@ -8,71 +8,52 @@ import org.jspecify.annotations.Nullable;
  * <p>Not safe for use by several threads.
  */
 final class RegionList {
-    private @Nullable BlockRegion first;
+    /** How many regions a search for the one with the least room looks at. */
+    private static final int LOOKED_AT = 64;
 
-    /** Returns the first region, {@code null} if there is none. */
+    /** The region that was added last; {@code null} if there is none. */
     @Nullable
-    BlockRegion first() {
-        return first;
-    }
+    BlockRegion first;
 
-    /** Adds a region at the front. */
-    void addFirst(BlockRegion region) {
-        insert(region, null);
-    }
-
-    /** Adds a region behind the smaller ones, in a list in which all were added so. */
-    void addBySize(BlockRegion region) {
-        BlockRegion smaller = null;
-        BlockRegion next = first;
-        while (next != null && next.byteSize < region.byteSize) {
-            smaller = next;
-            next = next.after;
-        }
-        insert(region, smaller);
-    }
-
-    private void insert(BlockRegion region, @Nullable BlockRegion before) {
-        final BlockRegion after = before == null ? first : before.after;
+    /** Adds a region, which is in no list, at the front. */
+    void add(BlockRegion region) {
         region.list = this;
-        region.before = before;
-        region.after = after;
-        if (before == null) {
-            first = region;
-        } else {
-            before.after = region;
+        region.after = first;
+        if (first != null) {
+            first.before = region;
         }
-        if (after != null) {
-            after.before = region;
-        }
+        first = region;
     }
 
     /** Removes a region of this list. */
     void remove(BlockRegion region) {
-        final BlockRegion before = region.before;
-        final BlockRegion after = region.after;
-        if (before == null) {
-            first = after;
+        if (region.before == null) {
+            first = region.after;
         } else {
-            before.after = after;
+            region.before.after = region.after;
         }
-        if (after != null) {
-            after.before = before;
+        if (region.after != null) {
+            region.after.before = region.before;
         }
         region.list = null;
         region.before = null;
         region.after = null;
     }
 
-    /** Returns the region with the least room that fits a request, among the first ones of this list. */
+    /**
+     * Returns, of the regions that were added last, the one with the least room that fits a request.
+     *
+     * @param stampBelow it was last freed in before this stamp
+     * @param orAny whether any other region that fits is returned if these do not
+     */
     @Nullable
-    BlockRegion leastRoom(long byteSize, long byteAlignment, int most) {
+    BlockRegion find(long byteSize, long stampBelow, boolean orAny) {
         BlockRegion best = null;
         long bestRoom = Long.MAX_VALUE;
         BlockRegion region = first;
-        for (int visited = 0; region != null && visited < most; visited++) {
-            final long room = region.room(byteAlignment);
-            if (room >= byteSize && room < bestRoom) {
+        for (int visited = 0; region != null && (visited < LOOKED_AT || (orAny && best == null)); visited++) {
+            final long room = region.room();
+            if (room >= byteSize && room < bestRoom && region.freeStamp < stampBelow) {
                 best = region;
                 bestRoom = room;
             }

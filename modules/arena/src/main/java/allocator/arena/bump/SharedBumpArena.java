@@ -2,9 +2,6 @@ package allocator.arena.bump;
 
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
-import allocator.spi.DeviceException;
-import allocator.spi.InvalidSizeException;
-import allocator.spi.OutOfMemoryException;
 
 /**
  * A {@link BumpArena} for several threads. An allocation moves a cursor by compare-and-set. A reset replaces the
@@ -35,23 +32,9 @@ public final class SharedBumpArena extends ChainedArena {
         super(upstream, config);
     }
 
-    /**
-     * Allocates memory that lives until the next {@linkplain #reset reset}. The bytes are not initialized. May block on
-     * the arena's lock, and in the upstream allocator when the arena grows.
-     *
-     * @param byteSize size in bytes; {@code 0} yields the empty allocation
-     * @param byteAlignment alignment in bytes, a power of two up to {@link BumpArena#MAX_BYTE_ALIGNMENT}
-     * @return the address of at least {@code byteSize} bytes; {@code 0} if and only if {@code byteSize} is {@code 0}
-     * @throws InvalidSizeException if {@code byteSize} is negative or too large to be aligned
-     * @throws IllegalArgumentException if {@code byteAlignment} is not a power of two up to
-     *     {@link BumpArena#MAX_BYTE_ALIGNMENT}
-     * @throws OutOfMemoryException if neither the arena nor its upstream allocator can serve the request; the arena
-     *     stays usable
-     * @throws AllocatorClosedException if the arena is closed
-     */
     @Override
     public long allocate(long byteSize, long byteAlignment) {
-        BumpRequest.requireValid(byteSize, byteAlignment);
+        requireValid(byteSize, byteAlignment);
         if (byteSize == 0) {
             return 0;
         }
@@ -114,6 +97,7 @@ public final class SharedBumpArena extends ChainedArena {
      *
      * @throws AllocatorClosedException if the arena is closed
      */
+    @Override
     public void reset() {
         synchronized (lock) {
             requireOpen();
@@ -126,11 +110,7 @@ public final class SharedBumpArena extends ChainedArena {
         }
     }
 
-    /**
-     * Returns the generation of blocks allocated now.
-     *
-     * @return the generation, which increases with every reset and with the close
-     */
+    @Override
     public long generation() {
         return current.generation;
     }
@@ -149,24 +129,13 @@ public final class SharedBumpArena extends ChainedArena {
         }
     }
 
-    /**
-     * Returns the counters. While other threads allocate, the values may be of slightly different moments.
-     *
-     * @return their current values
-     */
+    @Override
     public BumpStats stats() {
         synchronized (lock) {
             return statsWith(current.paddingBytes(), 0);
         }
     }
 
-    /**
-     * Frees all blocks and returns all regions to the upstream allocator. No other thread may be allocating. A second
-     * call tries again to return what the upstream allocator failed to take back, and does nothing if that is nothing.
-     *
-     * @throws DeviceException if the upstream allocator failed to take a region back with anything but a
-     *     {@code DeviceException}; the arena is closed, and the other regions are returned
-     */
     @Override
     public void close() {
         synchronized (lock) {
@@ -175,7 +144,7 @@ public final class SharedBumpArena extends ChainedArena {
             isClosed = true;
             current = nowhere;
             chain.releaseFrom(0);
-            chain.upstream.requireNothingHeld();
+            chain.source.requireNothingHeld();
         }
     }
 }

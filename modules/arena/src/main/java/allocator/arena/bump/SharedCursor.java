@@ -41,12 +41,12 @@ final class SharedCursor extends AtomicLong {
     private volatile long padding;
 
     private SharedCursor(int index, RegionStack chain, long generation, @Nullable SharedCursor previous) {
-        super(chain.get(index).base());
+        super(chain.regions.get(index).base());
         this.index = index;
         this.generation = generation;
         this.previous = previous;
         base = get();
-        end = base + chain.get(index).byteSize;
+        end = base + chain.regions.get(index).byteSize;
         position = chain.byteSize(index);
     }
 

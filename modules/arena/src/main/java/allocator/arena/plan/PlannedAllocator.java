@@ -22,6 +22,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
@@ -40,13 +41,17 @@ import org.jspecify.annotations.Nullable;
  * allocator adds to a reserve, such as a header, is in use. Of a wrapped allocator without snapshots the planned memory
  * alone is shown.
  *
+ * <p>It knows streams if the wrapped allocator does ({@link #as}). A range of offsets whose ends no planned block
+ * crosses serves one stream at a time. It passes to another requester once nothing in it is live and the stream's run
+ * or the stream itself has ended; until then the wrapped allocator serves the other requester's calls.
+ *
  * <p>All threads share the plans and their lock. Where 16 calls of one run wait for those of other threads, there is no
  * order to follow: the wrapped allocator serves the next 100,000 calls, or all until a stream's run ends or a shrink.
  *
  * <p>Providers extend it where their memory has further capabilities, such as host access, and call {@link #close}
  * before they close the wrapped allocator. Safe for use by several threads.
  */
-public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocator {
+public class PlannedAllocator implements StreamAwareAllocator, ShrinkableAllocator, InspectableAllocator {
     private static final Logger LOG = System.getLogger(PlannedAllocator.class.getName());
     private static final long NO_ADDRESS = PlannedMemory.NO_ADDRESS;
 
@@ -62,6 +67,9 @@ public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocat
     private static final int CALLS_TO_REST = 100_000;
 
     private final Allocator wrapped;
+
+    /** {@code null} if the wrapped allocator does not know streams. */
+    private final @Nullable StreamAwareAllocator onStreams;
 
     /** Guards the memory and the statistics. The wrapped allocator and streams that work are not called under it. */
     private final BriefLock lock = new BriefLock();
@@ -98,6 +106,7 @@ public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocat
         if (plans.isEmpty() || wrapped.info().byteAlignment() > OptionKey.SIZE_GRANULARITY) {
             throw new IllegalArgumentException("no plan to follow for " + wrapped.info() + ": " + plans);
         }
+        onStreams = wrapped.as(StreamAwareAllocator.class).orElse(null);
         memory = new PlannedMemory(plans.table(), wrapped.info());
         stats = new PlannedStats(memory);
     }
@@ -107,23 +116,49 @@ public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocat
         return allocate(byteSize, null);
     }
 
+    /**
+     * {@inheritDoc}
+     *
+     * @throws UnsupportedOperationException if the wrapped allocator does not know streams
+     */
+    @Override
+    public long allocOnStream(long byteSize, SyncStream stream) {
+        return stream.hasEnded() ? unplanned(byteSize, stream) : allocate(byteSize, stream);
+    }
+
+    @Override
+    public final boolean isOrderedByDevice() {
+        return onStreams != null && onStreams.isOrderedByDevice();
+    }
+
+    @Override
+    public <T> Optional<T> as(Class<T> capability) {
+        return capability == StreamAwareAllocator.class && onStreams == null
+                ? Optional.empty()
+                : StreamAwareAllocator.super.as(capability);
+    }
+
     /** Allocates a planned block, or lets the wrapped allocator serve the call. */
-    final long allocate(long byteSize, @Nullable SyncStream stream) {
+    private long allocate(long byteSize, @Nullable SyncStream stream) {
         final long planned = takePlanned(byteSize, stream);
         if (planned != NO_ADDRESS) {
             return planned;
         }
         try {
-            return allocateUnplanned(byteSize, stream);
+            return unplanned(byteSize, stream);
         } catch (OutOfMemoryException e) {
-            return afterReturn(e, () -> allocateUnplanned(byteSize, stream));
+            return afterReturn(e, () -> unplanned(byteSize, stream));
         }
     }
 
-    private long allocateUnplanned(long byteSize, @Nullable SyncStream stream) {
-        return stream == null
-                ? wrapped.alloc(byteSize)
-                : ((StreamAwareAllocator) wrapped).allocOnStream(byteSize, stream);
+    private long unplanned(long byteSize, @Nullable SyncStream stream) {
+        if (stream == null) {
+            return wrapped.alloc(byteSize);
+        }
+        if (onStreams == null) {
+            throw new UnsupportedOperationException(wrapped + " does not know streams");
+        }
+        return onStreams.allocOnStream(byteSize, stream);
     }
 
     private long takePlanned(long byteSize, @Nullable SyncStream stream) {
@@ -148,11 +183,9 @@ public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocat
             if (waited) {
                 contended();
             }
-            if (address == NO_ADDRESS) {
-                if (memory.mismatches() > 0 && !hasWarned) {
-                    hasWarned = true;
-                    hasNews = true;
-                }
+            if (address == NO_ADDRESS && memory.course.mismatches() > 0 && !hasWarned) {
+                hasWarned = true;
+                hasNews = true;
             }
             return address;
         } finally {
@@ -169,8 +202,8 @@ public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocat
     }
 
     private void contended() {
-        contended = runOfContended == memory.runs() ? contended + 1 : 1;
-        runOfContended = memory.runs();
+        contended = runOfContended == memory.course.runs() ? contended + 1 : 1;
+        runOfContended = memory.course.runs();
         if (contended == MOST_CONTENDED) {
             contended = 0;
             callsToRest = CALLS_TO_REST;
@@ -299,7 +332,7 @@ public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocat
         }
         wrapped.free(address);
         if (address != NO_ADDRESS && callsToRest == 0) {
-            memory.freedByOthers();
+            memory.course.freedByOthers();
         }
     }
 
@@ -378,8 +411,28 @@ public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocat
                 : report.alone();
     }
 
-    /** Makes what a stream has freed free for all, at the end of a run or of the stream. */
-    final void streamEnded(SyncStream stream, boolean isReleased) {
+    /**
+     * Makes what a stream has freed of the planned memory so far free for all (T-04), and lets the next call begin a
+     * run of a plan. A provider's streams call it at run end, once their work is done; the wrapped allocator learns of
+     * it by itself.
+     *
+     * @param stream the stream; nothing is freed if it has no memory here
+     */
+    public void endRun(SyncStream stream) {
+        streamEnded(stream, false);
+    }
+
+    /**
+     * Makes what a stream has freed of the planned memory, and what it frees later, free for all. A provider's streams
+     * call it at close, once their work is done; the wrapped allocator learns of it by itself.
+     *
+     * @param stream the stream; nothing is freed if it has no memory here
+     */
+    public void releaseStream(SyncStream stream) {
+        streamEnded(stream, true);
+    }
+
+    private void streamEnded(SyncStream stream, boolean isReleased) {
         locked(() -> {
             memory.endRun(stream, isReleased);
             callsToRest = 0;
@@ -419,7 +472,7 @@ public class PlannedAllocator implements ShrinkableAllocator, InspectableAllocat
     private void logNews() {
         hasNews = false;
         try {
-            final String mismatch = info() + ": " + this.<String>computed(memory::describeMismatch);
+            final String mismatch = info() + ": " + this.<String>computed(memory.course::describeMismatch);
             if (isNew(mismatch)) {
                 LOG.log(
                         Level.WARNING,

@@ -52,7 +52,6 @@ final class PlannedBlocks {
     private long freed;
     private long inUse;
     private long requestedInUse;
-    private long peakInUse;
 
     PlannedBlocks(PlanTable table, MemoryLocation location) {
         this.table = table;
@@ -156,7 +155,6 @@ final class PlannedBlocks {
         placed++;
         inUse += table.byteSizes[block];
         requestedInUse += requestedBytes;
-        peakInUse = Math.max(peakInUse, inUse);
         return table.offsets[block];
     }
 
@@ -256,10 +254,5 @@ final class PlannedBlocks {
     /** Returns the bytes that the callers of live blocks requested. */
     long requestedInUse() {
         return requestedInUse;
-    }
-
-    /** Returns the most bytes that were in use. */
-    long peakInUse() {
-        return peakInUse;
     }
 }

@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
  * One span of memory whose blocks lie where plans have them. It serves calls that come in a plan's order with a plan's
  * sizes, by comparison alone; whatever else comes is for others to serve.
  *
- * <p>Not safe for use by several threads, apart from {@link #contains} and {@link #freedByOthers}. Takes no Java heap
- * after its creation, apart from descriptions. A change that ends half way, as where the stack ends, breaks the plan:
- * from then on others serve all calls, frees are not checked, and the memory stays until it is closed.
+ * <p>Not safe for use by several threads, apart from {@link #contains} and {@link PlanCourse#freedByOthers}. Takes no
+ * Java heap after its creation, apart from descriptions. A change that ends half way, as where the stack ends, breaks
+ * the plan: from then on others serve all calls, frees are not checked, and the memory stays until it is closed.
  */
 final class PlannedMemory {
     /** No memory, or no block. */
@@ -32,7 +32,7 @@ final class PlannedMemory {
 
     final PlanTable table;
     final PlannedBlocks blocks;
-    private final PlanCourse course;
+    final PlanCourse course;
     private final MemoryInfo info;
 
     /** Read without a lock: it changes only while no block is live. */
@@ -222,11 +222,6 @@ final class PlannedMemory {
                 : new ForeignAddressException(address, "it was never allocated; it lies in " + where);
     }
 
-    /** Records that a block was freed that others have served. */
-    void freedByOthers() {
-        course.freedByOthers();
-    }
-
     /** Makes what a stream has freed free for all, at the end of a run; if it is released, also what it frees later. */
     void endRun(SyncStream stream, boolean isReleased) {
         if (beginChange()) {
@@ -246,23 +241,8 @@ final class PlannedMemory {
         return moves;
     }
 
-    /** Returns how many runs began. */
-    long runs() {
-        return course.runs();
-    }
-
-    /** Returns how many runs had a call that is not planned. */
-    long mismatches() {
-        return course.mismatches();
-    }
-
     /** Returns how many calls were planned and not served: what has the bytes was not free for the requester. */
     long busyCalls() {
         return busyCalls + course.crowdedRuns();
-    }
-
-    /** Describes the latest mismatch; there was one. */
-    String describeMismatch() {
-        return course.describeMismatch();
     }
 }

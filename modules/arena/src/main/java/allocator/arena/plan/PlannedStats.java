@@ -40,8 +40,8 @@ final class PlannedStats {
         }
         return builder.counters(of.counters())
                 .counter("PlannedAllocs", memory.blocks.placed(), Unit.COUNT, true)
-                .counter("PlanRuns", memory.runs(), Unit.COUNT, true)
-                .counter("PlanMismatches", memory.mismatches(), Unit.COUNT, true)
+                .counter("PlanRuns", memory.course.runs(), Unit.COUNT, true)
+                .counter("PlanMismatches", memory.course.mismatches(), Unit.COUNT, true)
                 .counter("PlanBusyAllocs", memory.busyCalls(), Unit.COUNT, true)
                 .build();
     }

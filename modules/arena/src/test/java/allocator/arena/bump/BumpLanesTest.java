@@ -21,12 +21,11 @@ class BumpLanesTest {
     private static final long REGION = 4096;
 
     private final FakeDevice device = new FakeDevice();
-    private final BumpLanes lanes = new BumpLanes(new Upstream(device, Limit.NONE), BumpConfig.growing(REGION));
-    private final BumpCounters counters = new BumpCounters();
+    private final BumpLanes lanes = new BumpLanes(new RegionSource(device, Limit.NONE), BumpConfig.growing(REGION));
 
     /** Allocates a block in a region of its own. */
     private long alloc(FakeStream stream) {
-        return lanes.allocate(REGION, lanes.laneOf(stream), counters);
+        return lanes.allocate(REGION, lanes.laneOf(stream));
     }
 
     /** Random programs get the blocks that a naive choice among all regions gives them. */
@@ -123,7 +122,7 @@ class BumpLanesTest {
         private void end(int count) {
             for (int i = 0; i < count; i++) {
                 try (FakeStream stream = new FakeStream()) {
-                    lanes.free(alloc(stream), counters);
+                    lanes.free(alloc(stream));
                 }
             }
         }
@@ -138,7 +137,7 @@ class BumpLanesTest {
         void leaveMemoryThatGoesBackBeforeARequestFails() {
             end(3);
             device.capacity(device.liveBytes());
-            assertThat(lanes.allocate(REGION + 1, lanes.common, counters)).isZero();
+            assertThat(lanes.allocate(REGION + 1, lanes.common)).isZero();
             assertThat(lanes.countRegions()).isZero();
         }
     }
@@ -148,13 +147,13 @@ class BumpLanesTest {
         /** More of them than a request looks at before the device is called. */
         @Test
         void areAllTriedBeforeARequestFails() {
-            lanes.allocate(REGION / 2, lanes.common, counters);
+            lanes.allocate(REGION / 2, lanes.common);
             for (int i = 0; i < 200; i++) {
-                lanes.allocate(REGION - 512, lanes.common, counters);
+                lanes.allocate(REGION - 512, lanes.common);
             }
             final int before = lanes.countRegions();
             device.capacity(device.liveBytes());
-            assertThat(lanes.allocate(REGION / 2, lanes.common, counters)).isNotZero();
+            assertThat(lanes.allocate(REGION / 2, lanes.common)).isNotZero();
             assertThat(lanes.countRegions()).isEqualTo(before);
         }
     }

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -42,7 +43,7 @@ final class NaiveBump {
         private FakeStream lane;
         private long stamp;
 
-        /** When it came to where it is in its lane; the latest of all for a current region. */
+        /** When it was last taken for a request, left or emptied, or came to its lane. */
         private long since;
 
         private long top;
@@ -106,10 +107,12 @@ final class NaiveBump {
                 .or(() -> lane.equals(common)
                         ? Optional.empty()
                         : with(region -> region.live == 0 && lane.lastWaitedSyncId(region.lane) > region.stamp)
-                                .filter(region -> region.byteSize >= byteSize)
+                                .collect(Collectors.groupingBy(region -> region.lane))
+                                .values()
+                                .stream()
+                                .flatMap(ofLane -> smallest(byteSize, ofLane.stream()).stream())
                                 .min(Comparator.<Region>comparingLong(region -> region.byteSize)
-                                        .thenComparing(region -> region.lane.id())
-                                        .thenComparing(EMPTY)))
+                                        .thenComparing(region -> region.base)))
                 .orElse(null);
     }
 
@@ -121,13 +124,11 @@ final class NaiveBump {
         current.values().remove(region);
         region.lane = lane;
         final long address = region.bump(byteSize);
-        if (region.isForOneRequest) {
-            region.since = ++clock;
-        } else {
+        if (!region.isForOneRequest) {
             leaveCurrent(lane);
             current.put(lane, region);
-            region.since = Long.MAX_VALUE;
         }
+        region.since = ++clock;
         return address;
     }
 
@@ -173,9 +174,7 @@ final class NaiveBump {
         region.live--;
         if (region.live == 0) {
             region.top = 0;
-            if (!current.containsValue(region)) {
-                region.since = ++clock;
-            }
+            region.since = ++clock;
         }
         release(one -> one == region && one.isForOneRequest && isIdle(one));
     }

@@ -47,7 +47,7 @@ class PlannedAllocatorModelTest {
         private final Random random;
         private final List<PlannedCalls> plans = new ArrayList<>();
         private final FakeDevice device = new FakeDevice();
-        private final PlannedStreamAllocator arena;
+        private final PlannedAllocator arena;
         private final List<FakeStream> streams = new ArrayList<>();
         private final Map<Long, Long> live = new LinkedHashMap<>();
         private final Map<Long, Long> allocated = new LinkedHashMap<>();

@@ -43,11 +43,11 @@ class PlannedAllocatorTest {
 
     private final FakeDevice device = new FakeDevice();
 
-    private PlannedStreamAllocator arena(long maxMem, PlannedCalls... plans) {
+    private PlannedAllocator arena(long maxMem, PlannedCalls... plans) {
         return Plans.over(device, maxMem, plans);
     }
 
-    private static List<Long> counters(PlannedStreamAllocator arena) {
+    private static List<Long> counters(PlannedAllocator arena) {
         return List.of(
                 counter(arena, "PlannedAllocs"),
                 counter(arena, "PlanRuns"),
@@ -56,7 +56,7 @@ class PlannedAllocatorTest {
     }
 
     /** Makes the calls of the plan; returns the offsets of the blocks from the first one. */
-    private static long[] run(PlannedStreamAllocator arena) {
+    private static long[] run(PlannedAllocator arena) {
         final long first = arena.alloc(10 * GRANULE);
         final long second = arena.alloc(20 * GRANULE);
         arena.free(first);
@@ -72,7 +72,7 @@ class PlannedAllocatorTest {
     class Following {
         @Test
         void blocksLieWhereThePlanHasThem() {
-            final PlannedStreamAllocator arena = arena(0, PLAN);
+            final PlannedAllocator arena = arena(0, PLAN);
             assertThat(device.allocCalls()).isZero();
             for (int i = 0; i < 3; i++) {
                 assertThat(run(arena)).containsExactly(0, 10 * GRANULE, 0, 30 * GRANULE);
@@ -85,7 +85,7 @@ class PlannedAllocatorTest {
 
         @Test
         void aSizeIsRoundedUpBeforeItIsCompared() {
-            final PlannedStreamAllocator arena = arena(0, PLAN);
+            final PlannedAllocator arena = arena(0, PLAN);
             final long block = arena.alloc(9 * GRANULE + 1);
             assertThat(counter(arena, "PlannedAllocs")).isOne();
             assertThat(Plans.block(arena, block).requestedBytes()).isEqualTo(9 * GRANULE + 1);
@@ -95,7 +95,7 @@ class PlannedAllocatorTest {
 
         @Test
         void emptyAllocationsAreNoCalls() {
-            final PlannedStreamAllocator arena = arena(0, PLAN);
+            final PlannedAllocator arena = arena(0, PLAN);
             arena.alloc(10 * GRANULE);
             assertThat(arena.alloc(0)).isZero();
             arena.alloc(20 * GRANULE);
@@ -104,7 +104,7 @@ class PlannedAllocatorTest {
 
         @Test
         void aBlockWhoseBytesAreInUseComesFromTheArenaAlone() {
-            final PlannedStreamAllocator arena = arena(0, PLAN);
+            final PlannedAllocator arena = arena(0, PLAN);
             final long first = arena.alloc(10 * GRANULE);
             arena.alloc(20 * GRANULE);
             final long third = arena.alloc(8 * GRANULE); // the first one is live
@@ -115,7 +115,7 @@ class PlannedAllocatorTest {
 
         @Test
         void whatLaysOverABlockThatWasLeftOutIsComparedWithAll() {
-            final PlannedStreamAllocator arena = arena(0, plan("a", call(10, 0), call(8, 0), call(6, 0)));
+            final PlannedAllocator arena = arena(0, plan("a", call(10, 0), call(8, 0), call(6, 0)));
             final long first = arena.alloc(10 * GRANULE);
             arena.alloc(8 * GRANULE);
             arena.alloc(6 * GRANULE);
@@ -126,7 +126,7 @@ class PlannedAllocatorTest {
 
         @Test
         void aRunBesideBlocksOfAnEarlierOneDoesNotTouchThem() {
-            final PlannedStreamAllocator arena = arena(0, PLAN);
+            final PlannedAllocator arena = arena(0, PLAN);
             final long first = arena.alloc(10 * GRANULE);
             arena.free(arena.alloc(20 * GRANULE));
             arena.endRun(new FakeStream());
@@ -143,7 +143,7 @@ class PlannedAllocatorTest {
     class Mismatches {
         @Test
         void theRestOfTheRunComesFromTheArena() {
-            final PlannedStreamAllocator arena = arena(0, PLAN);
+            final PlannedAllocator arena = arena(0, PLAN);
             final long first = arena.alloc(10 * GRANULE);
             final long other = arena.alloc(19 * GRANULE);
             final long third = arena.alloc(8 * GRANULE);
@@ -156,7 +156,7 @@ class PlannedAllocatorTest {
 
         @Test
         void aRunWithoutAnyPlanTakesNoMemoryForPlans() {
-            final PlannedStreamAllocator arena = arena(0, PLAN);
+            final PlannedAllocator arena = arena(0, PLAN);
             arena.alloc(GRANULE);
             assertThat(device.requestedSizes()).containsExactly(MIB);
             assertThat(counters(arena)).containsExactly(0L, 0L, 1L, 0L);
@@ -164,7 +164,7 @@ class PlannedAllocatorTest {
 
         @Test
         void aRunThatIsLongerThanThePlanIsAMismatch() {
-            final PlannedStreamAllocator arena = arena(0, plan("a", call(10, 0)));
+            final PlannedAllocator arena = arena(0, plan("a", call(10, 0)));
             final long first = arena.alloc(10 * GRANULE);
             arena.alloc(5 * GRANULE);
             assertThat(counters(arena)).containsExactly(1L, 1L, 1L, 0L);
@@ -173,7 +173,7 @@ class PlannedAllocatorTest {
 
         @Test
         void theNextRunBeginsAfterTheEndOfAStreamsRun() {
-            final PlannedStreamAllocator arena = arena(0, PLAN);
+            final PlannedAllocator arena = arena(0, PLAN);
             final FakeStream stream = new FakeStream();
             final long stays = arena.allocOnStream(10 * GRANULE, stream);
             arena.allocOnStream(GRANULE, stream);
@@ -185,7 +185,7 @@ class PlannedAllocatorTest {
 
         @Test
         void aRunBeginsWhereNoMoreIsInUseThanBefore() {
-            final PlannedStreamAllocator arena = arena(0, PLAN);
+            final PlannedAllocator arena = arena(0, PLAN);
             arena.alloc(3 * GRANULE); // stays
             for (int i = 0; i < 3; i++) {
                 run(arena);
@@ -197,7 +197,7 @@ class PlannedAllocatorTest {
 
         @Test
         void aRunThatEndsEarlyIsNoMismatch() {
-            final PlannedStreamAllocator arena = arena(0, PLAN);
+            final PlannedAllocator arena = arena(0, PLAN);
             arena.free(arena.alloc(10 * GRANULE));
             run(arena);
             assertThat(counters(arena)).containsExactly(5L, 2L, 0L, 0L);
@@ -210,7 +210,7 @@ class PlannedAllocatorTest {
 
         @Test
         void theSizesDecideWhichOneIsFollowed() {
-            final PlannedStreamAllocator arena = arena(0, PLAN, longer);
+            final PlannedAllocator arena = arena(0, PLAN, longer);
             final long first = arena.alloc(10 * GRANULE);
             final long second = arena.alloc(30 * GRANULE);
             assertThat(second - first).isEqualTo(12 * GRANULE);
@@ -224,7 +224,7 @@ class PlannedAllocatorTest {
 
         @Test
         void blocksOfTheOtherPlanAreNotTouched() {
-            final PlannedStreamAllocator arena =
+            final PlannedAllocator arena =
                     arena(0, plan("a", call(10, 0), call(2, 10)), plan("b", call(10, 20), call(4, 8)));
             final long first = arena.alloc(10 * GRANULE);
             final long second = arena.alloc(4 * GRANULE); // would overlap the first
@@ -239,13 +239,13 @@ class PlannedAllocatorTest {
         private final FakeStream other = new FakeStream();
         private final PlannedCalls shared = plan("a", call(10, 0), call(8, 0));
 
-        private long allocate(PlannedStreamAllocator arena, long granules, SyncStream stream) {
+        private long allocate(PlannedAllocator arena, long granules, SyncStream stream) {
             return arena.allocOnStream(granules * GRANULE, stream);
         }
 
         @Test
         void memoryPassesToTheSameStreamAtOnce() {
-            final PlannedStreamAllocator arena = arena(0, shared);
+            final PlannedAllocator arena = arena(0, shared);
             arena.free(allocate(arena, 10, one));
             allocate(arena, 8, one);
             assertThat(counters(arena)).containsExactly(2L, 1L, 0L, 0L);
@@ -253,7 +253,7 @@ class PlannedAllocatorTest {
 
         @Test
         void memoryDoesNotPassToAStreamThatIsNotBehind() {
-            final PlannedStreamAllocator arena = arena(0, shared);
+            final PlannedAllocator arena = arena(0, shared);
             arena.free(allocate(arena, 10, one));
             allocate(arena, 8, other);
             assertThat(counters(arena)).containsExactly(1L, 1L, 0L, 1L);
@@ -261,7 +261,7 @@ class PlannedAllocatorTest {
 
         @Test
         void memoryOfARunThatHasNotEndedDoesNotPassToAStreamThatHasWaited() {
-            final PlannedStreamAllocator arena = arena(0, shared);
+            final PlannedAllocator arena = arena(0, shared);
             arena.free(allocate(arena, 10, one));
             one.notifyAndWait(other);
             allocate(arena, 8, other);
@@ -270,7 +270,7 @@ class PlannedAllocatorTest {
 
         @Test
         void anEarlierRunsMemoryDoesNotPassEither() {
-            final PlannedStreamAllocator arena = arena(0, shared);
+            final PlannedAllocator arena = arena(0, shared);
             arena.free(allocate(arena, 10, one));
             arena.free(allocate(arena, 8, one));
             allocate(arena, 10, other);
@@ -279,7 +279,7 @@ class PlannedAllocatorTest {
 
         @Test
         void theEndOfARunPassesMemoryToAll() {
-            final PlannedStreamAllocator arena = arena(0, shared);
+            final PlannedAllocator arena = arena(0, shared);
             arena.free(allocate(arena, 10, one));
             arena.free(allocate(arena, 8, one));
             arena.endRun(one);
@@ -290,7 +290,7 @@ class PlannedAllocatorTest {
 
         @Test
         void aReleasedStreamsMemoryIsForAll() {
-            final PlannedStreamAllocator arena = arena(0, shared);
+            final PlannedAllocator arena = arena(0, shared);
             final long block = allocate(arena, 10, one);
             arena.releaseStream(one);
             arena.free(block);
@@ -300,7 +300,7 @@ class PlannedAllocatorTest {
 
         @Test
         void streamsInMemoryOfTheirOwnDoNotWait() {
-            final PlannedStreamAllocator arena = arena(0, plan("a", call(10, 0), call(8, 10)));
+            final PlannedAllocator arena = arena(0, plan("a", call(10, 0), call(8, 10)));
             for (int i = 0; i < 3; i++) {
                 final long first = allocate(arena, 10, one);
                 final long second = allocate(arena, 8, other);
@@ -312,7 +312,7 @@ class PlannedAllocatorTest {
 
         @Test
         void eachOfManyStreamsIsServedAfterTheRunOfTheOneBefore() {
-            final PlannedStreamAllocator arena = arena(0, plan("a", call(10, 0)));
+            final PlannedAllocator arena = arena(0, plan("a", call(10, 0)));
             for (int i = 0; i < 100; i++) {
                 final FakeStream stream = new FakeStream();
                 final long block = allocate(arena, 10, stream);
@@ -327,7 +327,7 @@ class PlannedAllocatorTest {
     class Memory {
         @Test
         void aShrinkReturnsItIfNothingInItIsLive() {
-            final PlannedStreamAllocator arena = arena(0, PLAN);
+            final PlannedAllocator arena = arena(0, PLAN);
             run(arena);
             assertThat(arena.shrink().bytesReleased()).isEqualTo(HEIGHT);
             assertThat(device.liveBytes()).isZero();
@@ -338,7 +338,7 @@ class PlannedAllocatorTest {
 
         @Test
         void aShrinkKeepsItWhileABlockIsLive() {
-            final PlannedStreamAllocator arena = arena(0, PLAN);
+            final PlannedAllocator arena = arena(0, PLAN);
             final long block = arena.alloc(10 * GRANULE);
             final ShrinkReport report = arena.shrink();
             assertThat(report.bytesReleased()).isZero();
@@ -350,7 +350,7 @@ class PlannedAllocatorTest {
 
         @Test
         void aShrinkWaitsForTheStreamsThatUseIt() {
-            final PlannedStreamAllocator arena = arena(0, PLAN);
+            final PlannedAllocator arena = arena(0, PLAN);
             final FakeStream stream = new FakeStream();
             arena.free(arena.allocOnStream(10 * GRANULE, stream));
             assertThat(arena.shrink().bytesReleased()).isEqualTo(HEIGHT);
@@ -359,7 +359,7 @@ class PlannedAllocatorTest {
 
         @Test
         void aStreamThatFailsKeepsIt() {
-            final PlannedStreamAllocator arena = arena(0, PLAN);
+            final PlannedAllocator arena = arena(0, PLAN);
             final FakeStream stream = new FakeStream();
             arena.free(arena.allocOnStream(10 * GRANULE, stream));
             stream.before(operation -> {
@@ -373,7 +373,7 @@ class PlannedAllocatorTest {
 
         @Test
         void aCloseReturnsIt() {
-            final PlannedStreamAllocator arena = arena(0, PLAN);
+            final PlannedAllocator arena = arena(0, PLAN);
             arena.alloc(9 * GRANULE + 5);
             Plans.destroy(arena);
             assertThat(device.liveBytes()).isZero();
@@ -381,7 +381,7 @@ class PlannedAllocatorTest {
 
         @Test
         void itCountsAgainstTheLimit() {
-            final PlannedStreamAllocator arena = arena(HEIGHT + 10 * GRANULE, PLAN);
+            final PlannedAllocator arena = arena(HEIGHT + 10 * GRANULE, PLAN);
             final long block = arena.alloc(10 * GRANULE);
             assertThat(arena.stats().bytesHeld()).isEqualTo(HEIGHT);
             final long reserve = arena.reserve(10 * GRANULE);
@@ -395,7 +395,7 @@ class PlannedAllocatorTest {
 
         @Test
         void aRequestThatNeedsItGetsIt() {
-            final PlannedStreamAllocator arena = arena(HEIGHT, PLAN);
+            final PlannedAllocator arena = arena(HEIGHT, PLAN);
             run(arena);
             final long all = arena.alloc(HEIGHT);
             assertThat(arena.stats().bytesHeld()).isEqualTo(HEIGHT);
@@ -409,7 +409,7 @@ class PlannedAllocatorTest {
 
         @Test
         void withoutRoomForItTheArenaServes() {
-            final PlannedStreamAllocator arena = arena(HEIGHT + GRANULE, PLAN);
+            final PlannedAllocator arena = arena(HEIGHT + GRANULE, PLAN);
             final long reserve = arena.reserve(2 * GRANULE);
             final long block = arena.alloc(10 * GRANULE);
             assertThat(counters(arena)).containsExactly(0L, 1L, 0L, 0L);
@@ -422,7 +422,7 @@ class PlannedAllocatorTest {
 
         @Test
         void aDeviceWithoutRoomForItLetsTheArenaServe() {
-            final PlannedStreamAllocator arena = arena(0, PLAN);
+            final PlannedAllocator arena = arena(0, PLAN);
             device.capacity(20 * GRANULE);
             final long block = arena.alloc(10 * GRANULE);
             assertThat(counters(arena)).containsExactly(0L, 1L, 0L, 0L);
@@ -470,7 +470,7 @@ class PlannedAllocatorTest {
                     return super.alloc(byteSize);
                 }
             };
-            final PlannedStreamAllocator arena = Plans.over(failing, 0, PLAN);
+            final PlannedAllocator arena = Plans.over(failing, 0, PLAN);
             assertThatThrownBy(() -> arena.alloc(10 * GRANULE)).hasMessage("injected");
             run(arena);
             assertThat(counter(arena, "PlannedAllocs")).isEqualTo(4);
@@ -492,7 +492,7 @@ class PlannedAllocatorTest {
 
     @Nested
     class InvalidFrees {
-        private final PlannedStreamAllocator arena = arena(0, PLAN);
+        private final PlannedAllocator arena = arena(0, PLAN);
         private final long block = arena.alloc(10 * GRANULE);
 
         private void rejects(long address, Class<? extends InvalidFreeException> type) {
@@ -517,7 +517,7 @@ class PlannedAllocatorTest {
     class Description {
         @Test
         void anInspectionListsBlocksAndWhatWaits() {
-            final PlannedStreamAllocator arena = arena(0, PLAN);
+            final PlannedAllocator arena = arena(0, PLAN);
             final FakeStream stream = new FakeStream();
             final long first = arena.allocOnStream(10 * GRANULE, stream);
             arena.allocOnStream(20 * GRANULE, stream);
@@ -537,7 +537,7 @@ class PlannedAllocatorTest {
 
     @Test
     void threadsThatInterleaveNeverShareMemory() throws Exception {
-        final PlannedStreamAllocator arena = arena(0, PLAN);
+        final PlannedAllocator arena = arena(0, PLAN);
         final int threads = 4;
         try (ExecutorService pool = Executors.newFixedThreadPool(threads)) {
             final List<Callable<Void>> work = new ArrayList<>();

@@ -20,13 +20,13 @@ class PlannedRunsTest {
 
     private final FakeDevice device = new FakeDevice();
 
-    private PlannedStreamAllocator arena(long maxMem, PlannedCalls plan) {
+    private PlannedAllocator arena(long maxMem, PlannedCalls plan) {
         return Plans.over(device, maxMem, plan);
     }
 
     @Test
     void aFailureHasTheFiguresAfterThePlansMemoryWasReturned() {
-        final PlannedStreamAllocator arena = arena(MIB, plan("half", call(2048, 0)));
+        final PlannedAllocator arena = arena(MIB, plan("half", call(2048, 0)));
         arena.free(arena.alloc(2048 * GRANULE));
         assertThat(arena.stats().bytesHeld()).isEqualTo(MIB / 2);
         assertThatExceptionOfType(OutOfMemoryException.class)
@@ -37,7 +37,7 @@ class PlannedRunsTest {
 
     @Test
     void aReserveThatFailsHasTheFiguresAfterThePlansMemoryWasReturned() {
-        final PlannedStreamAllocator arena = arena(MIB, plan("half", call(2048, 0)));
+        final PlannedAllocator arena = arena(MIB, plan("half", call(2048, 0)));
         arena.free(arena.alloc(2048 * GRANULE));
         assertThatExceptionOfType(OutOfMemoryException.class)
                 .isThrownBy(() -> arena.reserve(2 * MIB))
@@ -48,7 +48,7 @@ class PlannedRunsTest {
     /** The second run is the plan from its beginning, and not the rest of the first. */
     @Test
     void theEndOfAStreamsRunEndsARunThatWasShort() {
-        final PlannedStreamAllocator arena = arena(0, plan("alike", call(2, 0), call(2, 2), call(2, 4), call(4, 6)));
+        final PlannedAllocator arena = arena(0, plan("alike", call(2, 0), call(2, 2), call(2, 4), call(4, 6)));
         final FakeStream stream = new FakeStream();
         arena.free(arena.allocOnStream(2 * GRANULE, stream));
         arena.endRun(stream);
@@ -69,7 +69,7 @@ class PlannedRunsTest {
         for (int i = 0; i <= count; i++) {
             calls[i + 1] = call(1, i % count);
         }
-        final PlannedStreamAllocator arena = arena(0, plan("over", calls));
+        final PlannedAllocator arena = arena(0, plan("over", calls));
         for (int run = 0; run < 3; run++) {
             arena.free(arena.alloc(count * GRANULE));
             final List<Long> small = new ArrayList<>();
@@ -93,7 +93,7 @@ class PlannedRunsTest {
                     calls[i] = call(1, i);
                 }
                 calls[count] = call(count, 0);
-                final PlannedStreamAllocator arena = arena(0, plan("small and large", calls));
+                final PlannedAllocator arena = arena(0, plan("small and large", calls));
                 final List<Long> small = new ArrayList<>();
                 for (int i = 0; i < count; i++) {
                     small.add(arena.alloc(GRANULE));
@@ -114,7 +114,7 @@ class PlannedRunsTest {
     @Test
     void aDeviceWithoutRoomIsAskedLessAndLessOften() {
         device.capacity(2 * MIB);
-        final PlannedStreamAllocator arena = arena(0, plan("large", call(16 * 4096, 0), call(1, 0)));
+        final PlannedAllocator arena = arena(0, plan("large", call(16 * 4096, 0), call(1, 0)));
         for (int run = 0; run < 300; run++) {
             assertThatExceptionOfType(OutOfMemoryException.class).isThrownBy(() -> arena.alloc(16 * MIB));
             arena.free(arena.alloc(GRANULE));

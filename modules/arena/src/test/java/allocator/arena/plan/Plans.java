@@ -31,7 +31,7 @@ final class Plans {
     }
 
     /** Returns an allocator over an arena that takes regions of 1 MiB, twice as large each time. */
-    static PlannedStreamAllocator over(Allocator device, long maxMem, PlannedCalls... plans) {
+    static PlannedAllocator over(Allocator device, long maxMem, PlannedCalls... plans) {
         final ArenaConfig config = new ArenaConfig(
                 ExtendStrategy.POWER_OF_TWO, MIB, MIB, MIB, MIB, maxMem, PlacementPolicy.BEST_FIT, 0, 1, false);
         return new PlannedArena(
@@ -39,13 +39,13 @@ final class Plans {
     }
 
     /** Closes an allocator over an arena, and the arena. */
-    static void destroy(PlannedStreamAllocator allocator) {
+    static void destroy(PlannedAllocator allocator) {
         allocator.close();
         ((PlannedArena) allocator).arena.close();
     }
 
     /** Reports the ends of streams to the arena too. */
-    private static final class PlannedArena extends PlannedStreamAllocator {
+    private static final class PlannedArena extends PlannedAllocator {
         private final StreamArenaAllocator arena;
 
         PlannedArena(StreamArenaAllocator arena, ArenaPlans plans) {

@@ -1,11 +1,11 @@
 package allocator.cpu.reference;
 
 import allocator.arena.plan.ArenaPlans;
-import allocator.arena.plan.PlannedStreamAllocator;
+import allocator.arena.plan.PlannedAllocator;
 import allocator.spi.SyncStream;
 
 /** An arena that follows plans, over another one. */
-final class CpuPlannedArena extends PlannedStreamAllocator implements CpuArena {
+final class CpuPlannedArena extends PlannedAllocator implements CpuArena {
     private final CpuArena arena;
 
     private CpuPlannedArena(CpuArena arena, ArenaPlans plans) {

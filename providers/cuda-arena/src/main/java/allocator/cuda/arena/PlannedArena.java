@@ -1,7 +1,7 @@
 package allocator.cuda.arena;
 
 import allocator.arena.plan.ArenaPlans;
-import allocator.arena.plan.PlannedStreamAllocator;
+import allocator.arena.plan.PlannedAllocator;
 import allocator.cuda.memory.CudaAllocator;
 import allocator.cuda.memory.CudaDevice;
 import allocator.cuda.memory.CudaSyncStream;
@@ -13,7 +13,7 @@ import allocator.spi.SyncStream;
  *
  * @param <A> type of what it is over
  */
-final class PlannedArena<A extends CudaAllocator & StreamAwareAllocator> extends PlannedStreamAllocator
+final class PlannedArena<A extends CudaAllocator & StreamAwareAllocator> extends PlannedAllocator
         implements CudaAllocator {
     private final CudaDevice device;
     private final A wrapped;

@@ -12,36 +12,37 @@ import java.util.List;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
-class UpstreamTest {
+class RegionSourceTest {
     private final FakeDevice device = new FakeDevice();
-    private final Upstream upstream = new Upstream(device, new Limit(1000));
+    private final RegionSource source = new RegionSource(device, new Limit(1000));
 
     @Nested
     class HeldMemory {
         @Test
         void countsWhatIsTakenAndGivenBack() {
-            final long first = upstream.take(600);
-            assertThat(upstream.left()).isEqualTo(400);
-            assertThat(upstream.giveBack(first, 600)).isTrue();
-            upstream.take(100);
-            assertThat(upstream.bytesHeld()).isEqualTo(100).isEqualTo(device.liveBytes());
-            assertThat(upstream.peakBytesHeld()).isEqualTo(600);
+            final BumpRegion first = new BumpRegion(600);
+            source.take(first);
+            assertThat(source.left()).isEqualTo(400);
+            assertThat(source.giveBack(first)).isTrue();
+            source.take(new BumpRegion(100));
+            assertThat(source.bytesHeld()).isEqualTo(100).isEqualTo(device.liveBytes());
+            assertThat(source.peakBytesHeld()).isEqualTo(600);
         }
 
         @Test
         void isUnchangedWhenTheDeviceIsFull() {
             device.capacity(50);
-            assertThat(upstream.deviceFree()).isEqualTo(OutOfMemoryException.UNKNOWN);
-            assertThatThrownBy(() -> upstream.take(51)).isInstanceOf(OutOfMemoryException.class);
-            assertThat(upstream.bytesHeld()).isZero();
-            assertThat(upstream.deviceFree()).isEqualTo(50);
+            assertThat(source.deviceFree()).isEqualTo(OutOfMemoryException.UNKNOWN);
+            assertThatThrownBy(() -> source.take(new BumpRegion(51))).isInstanceOf(OutOfMemoryException.class);
+            assertThat(source.bytesHeld()).isZero();
+            assertThat(source.deviceFree()).isEqualTo(50);
         }
     }
 
     @Test
     void anAddressThatIsNotAlignedIsReturnedAndReported() {
         final List<Long> freed = new ArrayList<>();
-        final Upstream invalid = new Upstream(
+        final RegionSource invalid = new RegionSource(
                 new FakeDevice() {
                     @Override
                     public synchronized long alloc(long byteSize) {
@@ -54,7 +55,7 @@ class UpstreamTest {
                     }
                 },
                 Limit.NONE);
-        assertThatThrownBy(() -> invalid.take(600))
+        assertThatThrownBy(() -> invalid.take(new BumpRegion(600)))
                 .isInstanceOf(DeviceException.class)
                 .hasMessageContaining("0x100001, which is not aligned to 256 bytes");
         assertThat(freed).containsExactly(0x10_0001L);
@@ -64,7 +65,7 @@ class UpstreamTest {
 
     @Test
     void noAddressIsNoMemoryAndIsNotFreed() {
-        final Upstream none = new Upstream(
+        final RegionSource none = new RegionSource(
                 new FakeDevice() {
                     @Override
                     public synchronized long alloc(long byteSize) {
@@ -77,7 +78,7 @@ class UpstreamTest {
                     }
                 },
                 Limit.NONE);
-        assertThatThrownBy(() -> none.take(600))
+        assertThatThrownBy(() -> none.take(new BumpRegion(600)))
                 .isInstanceOf(DeviceException.class)
                 .hasMessageContaining("returned no memory for 600 bytes")
                 .hasMessageContaining("A-02");
