@@ -1,6 +1,6 @@
 package allocator.arena;
 
-import allocator.arena.chunk.Placement;
+import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.Region;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorSnapshot.Chunk;
@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  *   word 3  id of the stream
  * </pre>
  */
-final class LaneInspection implements Placement.ChunkVisitor {
+final class LaneInspection implements BestFit.ChunkVisitor {
     private static final int WORDS = 4;
     private static final int SPARE_CHUNKS = 256;
 

@@ -1,7 +1,7 @@
 package allocator.arena;
 
+import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.Granules;
-import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
 import allocator.arena.upstream.Counters;
 import allocator.provider.support.Limit;
@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 /** Describes a lane: statistics, snapshot, sizes, bookkeeping, and the failure of a request or a free. */
 final class LaneReport {
     private final Lane lane;
-    private final Placement placement;
+    private final BestFit placement;
     private final Counters counters;
 
     LaneReport(Lane lane) {
@@ -34,7 +34,7 @@ final class LaneReport {
         placement.mergeCached();
         final AllocatorStats stats =
                 counters.toStats(limit(), lane.supply.largestFree(), lane.failedRequests(), lane.supply.ownCounters());
-        placement.step = Placement.WHOLE;
+        placement.step = BestFit.WHOLE;
         return stats;
     }
 

@@ -1,8 +1,8 @@
 package allocator.arena;
 
 import allocator.arena.chunk.BackedFit;
+import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.ConsistencyCheck;
-import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Repair;
 import allocator.arena.compact.ExtentSizes;
 import allocator.arena.compact.LanePages;
@@ -261,7 +261,7 @@ final class PageSupply implements LaneSupply {
             try {
                 lane.begin();
                 final long result = work.getAsLong();
-                lane.placement.step = Placement.WHOLE;
+                lane.placement.step = BestFit.WHOLE;
                 return result;
             } finally {
                 lane.lock.unlock();

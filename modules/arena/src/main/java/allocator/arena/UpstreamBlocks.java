@@ -1,6 +1,6 @@
 package allocator.arena;
 
-import allocator.arena.chunk.Placement;
+import allocator.arena.chunk.BestFit;
 import allocator.provider.support.LongTable;
 import allocator.provider.support.event.DevicePart;
 import allocator.spi.DoubleFreeException;
@@ -38,7 +38,7 @@ final class UpstreamBlocks {
         lanes.requireOutsideDevice();
         synchronized (lanes.deviceLock) {
             prepare(byteSize);
-            return byteSize == 0 ? Placement.NO_ADDRESS : take(byteSize);
+            return byteSize == 0 ? BestFit.NO_ADDRESS : take(byteSize);
         }
     }
 
@@ -53,14 +53,14 @@ final class UpstreamBlocks {
             if (byteSize > 0) {
                 sizes.expect();
             }
-            lane.placement.step = Placement.WHOLE;
+            lane.placement.step = BestFit.WHOLE;
         } finally {
             lane.lock.unlock();
         }
     }
 
     private long take(long byteSize) {
-        long address = Placement.NO_ADDRESS;
+        long address = BestFit.NO_ADDRESS;
         try {
             address = lanes.upstream.take(DevicePart.RESERVE, byteSize);
         } catch (OutOfMemoryException e) {
@@ -74,7 +74,7 @@ final class UpstreamBlocks {
     private void taken(long address, long byteSize) {
         lane.lock.lock();
         try {
-            if (address == Placement.NO_ADDRESS) {
+            if (address == BestFit.NO_ADDRESS) {
                 sizes.expectNoMore();
             } else {
                 beginChange();
@@ -107,7 +107,7 @@ final class UpstreamBlocks {
             sizes.setValue(slot, -sizes.value(slot));
             lane.counters.reserveFreed(-sizes.value(slot));
             endChange();
-            lane.placement.step = Placement.WHOLE;
+            lane.placement.step = BestFit.WHOLE;
         } finally {
             lane.lock.unlock();
         }
@@ -116,15 +116,15 @@ final class UpstreamBlocks {
     private void beginChange() {
         repair();
         isChanging = true;
-        if (lane.placement.step == Placement.WHOLE) {
-            lane.placement.step = Placement.BEGUN;
+        if (lane.placement.step == BestFit.WHOLE) {
+            lane.placement.step = BestFit.BEGUN;
         }
     }
 
     private void endChange() {
         isChanging = false;
-        if (lane.placement.step == Placement.BEGUN) {
-            lane.placement.step = Placement.WHOLE;
+        if (lane.placement.step == BestFit.BEGUN) {
+            lane.placement.step = BestFit.WHOLE;
         }
     }
 

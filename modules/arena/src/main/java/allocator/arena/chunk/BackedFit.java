@@ -46,7 +46,7 @@ public final class BackedFit extends BestFit {
         int IMPOSSIBLE = Integer.MAX_VALUE;
 
         /** What {@link #possible} returns if there is no address. */
-        long NO_ADDRESS = Placement.NO_ADDRESS;
+        long NO_ADDRESS = BestFit.NO_ADDRESS;
 
         /**
          * Returns how much is to be done before a requester may use a free range.

@@ -13,12 +13,12 @@ final class Compaction {
     /** Entries that a table always may have. */
     private static final int LEAST = 1024;
 
-    private final Placement placement;
+    private final BestFit placement;
     private final Chunks chunks;
     private final Regions regions;
     private final StreamSlots slots;
 
-    private Compaction(Placement placement) {
+    private Compaction(BestFit placement) {
         this.placement = placement;
         chunks = placement.chunks;
         regions = placement.regions;
@@ -26,7 +26,7 @@ final class Compaction {
     }
 
     /** Makes the tables of a placement smaller in which nothing is cached, by a thread that has touched its stack. */
-    static void of(Placement placement) {
+    static void of(BestFit placement) {
         new Compaction(placement).run();
     }
 
@@ -61,7 +61,7 @@ final class Compaction {
         final WindowTables tables = placement.tables.smaller();
         final Repair repair = new Repair(placement, smallerChunks.count());
         final int before = placement.step;
-        placement.step = Placement.BEGUN;
+        placement.step = BestFit.BEGUN;
         chunks.become(smallerChunks);
         for (int i = 0; i < firsts.length; i++) {
             regions.at(i).first = firsts[i];

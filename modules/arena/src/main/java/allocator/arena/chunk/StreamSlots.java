@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Each owner has indexes of its own. With more than {@value #FEW} slots there are {@linkplain #all indexes} of the
  * free memory of all streams as well, so that a search need not visit each of them.
  *
- * <p>Changes are made while {@link Placement#step} says that the indexes may be torn: {@link Repair} rebuilds them.
+ * <p>Changes are made while {@link BestFit#step} says that the indexes may be torn: {@link Repair} rebuilds them.
  */
 final class StreamSlots {
     /** The number of the slot of memory that is bound to no stream. */

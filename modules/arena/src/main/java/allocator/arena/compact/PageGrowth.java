@@ -1,8 +1,8 @@
 package allocator.arena.compact;
 
 import allocator.arena.chunk.BackedFit;
+import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.Granules;
-import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
 import allocator.arena.chunk.Repair;
 import allocator.spi.AllocatorStats;
@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 // One class, since an attempt begins, backs and abandons one chunk in fields that all its steps share.
 final class PageGrowth {
-    private static final long NO_ADDRESS = Placement.NO_ADDRESS;
+    private static final long NO_ADDRESS = BestFit.NO_ADDRESS;
     private static final int NONE = PageTable.NONE;
 
     /** Instead of an address: there are enough pages, but some cannot be used now, or none at the free addresses. */
@@ -320,7 +320,7 @@ final class PageGrowth {
         table.ensureRoom(table.place(address + bytes - 1));
         table.beginGrowth(address, bytes, stream, claimed);
         table.setExact(false);
-        arena.placement.step = Placement.BEGUN; // from here on, the chunk is freed when the growth is abandoned
+        arena.placement.step = BestFit.BEGUN; // from here on, the chunk is freed when the growth is abandoned
         isBeginning = false;
         return address;
     }

@@ -38,7 +38,7 @@ class BackedFitTest {
     void noPlaceIsNoWantOfAddresses() {
         backing.place = NOWHERE;
         assertThat(placement.takeLeastLacking(PAGE_GRANULES, PAGE, null, Integer.MAX_VALUE))
-                .isEqualTo(Placement.NO_ADDRESS);
+                .isEqualTo(BestFit.NO_ADDRESS);
         assertThat(placement.hasFit()).isTrue();
     }
 
@@ -46,7 +46,7 @@ class BackedFitTest {
     void aRangeThatIsTooShortHasNoFit() {
         final long granules = (PAGES + 1) * PAGE_GRANULES;
         assertThat(placement.takeLeastLacking(granules, Granules.toBytes(granules), null, Integer.MAX_VALUE))
-                .isEqualTo(Placement.NO_ADDRESS);
+                .isEqualTo(BestFit.NO_ADDRESS);
         assertThat(placement.hasFit()).isFalse();
     }
 

@@ -20,18 +20,18 @@ import org.junit.jupiter.params.provider.MethodSource;
 class CompactionTest {
     private static final long GRANULES = 1 << 20;
 
-    static Stream<Placement> placements() {
+    static Stream<BestFit> placements() {
         return Stream.of(new BestFit(1 << 12), new QuickFit(1 << 12, 0));
     }
 
-    private static void addRegion(Placement placement, int number) {
+    private static void addRegion(BestFit placement, int number) {
         placement.prepareRegion(GRANULES);
         final Region region = placement.newRegion(GRANULES);
         region.setBase((1L + number) << 40);
         placement.attach(region);
     }
 
-    private static void free(Placement placement, long address) {
+    private static void free(BestFit placement, long address) {
         final Region region = placement.regions().find(address);
         assertThat(region).isNotNull();
         final int chunk = placement.liveChunk(region, address);
@@ -41,7 +41,7 @@ class CompactionTest {
     }
 
     /** The description of each chunk. */
-    private static List<String> chunks(Placement placement) {
+    private static List<String> chunks(BestFit placement) {
         final List<String> all = new ArrayList<>();
         for (int i = 0; i < placement.regions().count(); i++) {
             all.addAll(placement.list(
@@ -55,7 +55,7 @@ class CompactionTest {
 
     @ParameterizedTest
     @MethodSource("placements")
-    void theTablesAreAboutAsLargeAsWhatTheyHold(Placement placement) {
+    void theTablesAreAboutAsLargeAsWhatTheyHold(BestFit placement) {
         for (int number = 0; number < 4; number++) {
             addRegion(placement, number);
         }
@@ -90,8 +90,8 @@ class CompactionTest {
     @Property(tries = 30)
     void nothingElseChanges(@ForAll long seed, @ForAll boolean isQuick) {
         final Random random = new Random(seed);
-        final Placement compacted = isQuick ? new QuickFit(1 << 12, 0) : new BestFit(1 << 12);
-        final Placement other = isQuick ? new QuickFit(1 << 12, 0) : new BestFit(1 << 12);
+        final BestFit compacted = isQuick ? new QuickFit(1 << 12, 0) : new BestFit(1 << 12);
+        final BestFit other = isQuick ? new QuickFit(1 << 12, 0) : new BestFit(1 << 12);
         addRegion(compacted, 0);
         addRegion(other, 0);
         final List<FakeStream> streams =
