@@ -1,11 +1,11 @@
 package allocator.arena;
 
-import allocator.arena.chunk.BackedFit;
 import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Region;
 import allocator.arena.chunk.Regions;
 import allocator.arena.chunk.Repair;
+import allocator.arena.compact.BackedFit;
 import allocator.arena.compact.PageTable;
 import allocator.arena.page.PageSource;
 import allocator.arena.upstream.Counters;

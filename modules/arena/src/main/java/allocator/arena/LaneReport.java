@@ -12,13 +12,20 @@ import allocator.spi.InteriorAddressException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
+import allocator.spi.ShrinkReport;
+import allocator.spi.ShrinkReport.Held;
 import allocator.spi.SyncStream;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Describes a lane: statistics, snapshot, sizes, bookkeeping, and the failure of a request or a free. */
+/** Describes a lane: statistics, sizes, what a shrink left, and the failure of a request or a free. */
 final class LaneReport {
+    private static final Logger LOG = System.getLogger(BfcArena.class.getName());
+
     private final Lane lane;
     private final BestFit placement;
     private final Counters counters;
@@ -40,34 +47,6 @@ final class LaneReport {
 
     private long limit() {
         return lane.config.limit().toStats();
-    }
-
-    /** Returns the lane as a value. Under the lane's lock. */
-    ArenaSnapshot snapshot() {
-        placement.mergeCached();
-        return new ArenaSnapshot(
-                lane.info,
-                lane.config,
-                stats(),
-                lane.supply.nextRegionBytes(),
-                regions(),
-                lane.blocks.list(false),
-                lane.blocks.list(true));
-    }
-
-    private List<ArenaSnapshot.Region> regions() {
-        final List<ArenaSnapshot.Region> regions = new ArrayList<>();
-        lane.regions.toList().forEach(region -> regions.add(snapshot(region)));
-        return regions;
-    }
-
-    private ArenaSnapshot.Region snapshot(Region region) {
-        return new ArenaSnapshot.Region(
-                lane.number,
-                region.id(),
-                region.base(),
-                region.byteSize(),
-                placement.list(region, ArenaSnapshot.Chunk::new));
     }
 
     /** Returns the bytes that the caller of a live allocation requested. */
@@ -94,6 +73,28 @@ final class LaneReport {
             }
             return reserved;
         });
+    }
+
+    /**
+     * Reports a shrink, and logs the report. Takes the lane's lock.
+     *
+     * @param staying says what stays in regions or pages, by the reason why: first that with live blocks
+     */
+    ShrinkReport shrunk(long released, int regionsReleased, Supplier<List<Held>> staying) {
+        final ShrinkReport report = lane.locked(() -> {
+            final List<Held> parts = new ArrayList<>(staying.get());
+            final int inUse = parts.getFirst().regions();
+            final int regions = parts.stream().mapToInt(Held::regions).sum();
+            parts.add(new Held(lane.blocks.reservedBytes(), 0, "reserves, each until it is freed"));
+            parts.add(new Held(
+                    lane.blocks.leavingBytes(),
+                    0,
+                    "memory that the upstream allocator failed to free; the close tries again"));
+            parts.removeIf(part -> part.bytes() == 0);
+            return new ShrinkReport(released, regionsReleased, counters.held(), inUse, regions - inUse, parts);
+        });
+        LOG.log(Level.DEBUG, "{0}: {1}", lane.info, report);
+        return report;
     }
 
     /** Returns the exception for a request that exceeds the limit. Under the lane's lock. */
@@ -181,7 +182,7 @@ final class LaneReport {
     /** Describes the lane, or returns an empty text where the Java heap ends. Under the lane's lock. */
     private String dump(String request) {
         try {
-            return ArenaDump.of(snapshot(), request);
+            return ArenaDump.of(lane, request);
         } catch (OutOfMemoryError e) {
             return ""; // The caller learns that there is no memory. The lane repairs itself if need be.
         }

@@ -3,13 +3,14 @@ package allocator.arena;
 import allocator.arena.chunk.BestFit;
 import allocator.provider.support.LongTable;
 import allocator.provider.support.event.DevicePart;
+import allocator.spi.AllocatorSnapshot.Chunk;
+import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.DoubleFreeException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InteriorAddressException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.OutOfMemoryException;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -265,15 +266,19 @@ final class UpstreamBlocks {
         return sizes.addresses();
     }
 
-    /** Returns the reserves, or what is leaving, by address. Under the lane's lock. */
-    List<ArenaSnapshot.Span> list(boolean isLeaving) {
-        final List<ArenaSnapshot.Span> spans = new ArrayList<>();
+    /** Lists the reserves and what is leaving, in no order. Under the lane's lock. */
+    List<Chunk> list() {
+        final List<Chunk> blocks = new ArrayList<>();
         for (int slot = 0; slot < sizes.capacity(); slot++) {
-            if (sizes.address(slot) != 0 && isLeaving == sizes.value(slot) < 0) {
-                spans.add(new ArenaSnapshot.Span(sizes.address(slot), Math.abs(sizes.value(slot))));
+            final long address = sizes.address(slot);
+            final long byteSize = sizes.value(slot);
+            if (address != 0) {
+                blocks.add(
+                        byteSize > 0
+                                ? new Chunk(address, byteSize, byteSize, State.LIVE, 0)
+                                : new Chunk(address, -byteSize, 0, State.UNRETURNED, 0));
             }
         }
-        spans.sort(Comparator.comparing(ArenaSnapshot.Span::address, Long::compareUnsigned));
-        return spans;
+        return blocks;
     }
 }

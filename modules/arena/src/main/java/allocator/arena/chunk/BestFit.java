@@ -3,8 +3,6 @@ package allocator.arena.chunk;
 import allocator.arena.chunk.StreamSlots.Slot;
 import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.SyncStream;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -24,8 +22,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Other policies</b> are subclasses, which override the methods that take and free memory and may <em>cache</em>
  * freed chunks in front of best fit. A cached chunk is in use to best fit, but not live to the caller. Policy and
- * chunks are one object, for the reason that {@link ChunkStore} gives. The class is sealed, so that a call is inlined:
- * with one policy loaded it has one target, with both two.
+ * chunks are one object, for the reason that {@link ChunkStore} gives. There are few subclasses, so that a call is
+ * inlined: with one policy loaded it has one target, with two of them two. It is not sealed, as the subclass for pages
+ * is in their package, which a class path does not allow.
  *
  * <p>Invariants, checked by {@link ConsistencyCheck}: the chunks of a region cover it without gaps; two free neighbours
  * have two different owners; a free chunk has one entry in its owner's index of free chunks, and its untouched head and
@@ -37,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Not safe for use by several threads.
  */
-public sealed class BestFit extends ChunkStore permits BackedFit, QuickFit {
+public class BestFit extends ChunkStore {
     private static final int NONE = Chunks.NONE;
 
     /** No memory: no region begins at this address. */
@@ -63,52 +62,6 @@ public sealed class BestFit extends ChunkStore permits BackedFit, QuickFit {
      */
     public int step = WHOLE;
 
-    /**
-     * Creates a value that describes a chunk.
-     *
-     * @param <T> the type of the value
-     */
-    @FunctionalInterface
-    public interface ChunkFactory<T> {
-        /**
-         * Creates the value for a chunk.
-         *
-         * @param address address of the first byte
-         * @param byteSize size in bytes, padding included
-         * @param isFree whether it is free
-         * @param requestedBytes bytes that the caller requested; {@code 0} if it is free
-         * @param streamId id of the stream that owns it, {@code 0} if no stream does
-         * @param stamp the owner's sync id when it was freed; {@code 0} if it is in use or has no owner
-         * @param untouchedHeadBytes bytes at the start of a free chunk that its owner never used
-         * @param untouchedTailBytes bytes at the end of a free chunk that its owner never used
-         * @return the value
-         */
-        T create(
-                long address,
-                long byteSize,
-                boolean isFree,
-                long requestedBytes,
-                long streamId,
-                long stamp,
-                long untouchedHeadBytes,
-                long untouchedTailBytes);
-    }
-
-    /** Receives the chunks of a region, as they are. */
-    @FunctionalInterface
-    public interface ChunkVisitor {
-        /**
-         * Receives a chunk. Called under the lane's lock: it allocates nothing and calls nothing that may wait.
-         *
-         * @param address address of the first byte
-         * @param byteSize size in bytes, padding included
-         * @param requestedBytes bytes that the caller requested if it is live, otherwise {@code 0}
-         * @param state live, waiting for its stream, cached, or free
-         * @param streamId id of the stream that owns it, {@code 0} if no stream does
-         */
-        void visit(long address, long byteSize, long requestedBytes, State state, long streamId);
-    }
-
     final StreamSearch streamSearch = new StreamSearch(this);
 
     /** The slot of memory that is bound to no stream. */
@@ -117,7 +70,7 @@ public sealed class BestFit extends ChunkStore permits BackedFit, QuickFit {
     private final long maxDeadGranules;
 
     /** The key of what {@link #find} found: the chunk's own, or that of its untouched head or tail. */
-    long foundKey;
+    protected long foundKey;
 
     /** Whether {@link #find} found an untouched head or tail. */
     boolean isEndFound;
@@ -131,6 +84,15 @@ public sealed class BestFit extends ChunkStore permits BackedFit, QuickFit {
      */
     public BestFit(long maxDeadGranules) {
         this.maxDeadGranules = maxDeadGranules;
+    }
+
+    /**
+     * Creates a placement for regions that are only addresses, much larger than what lives in them: a chunk is split
+     * whatever its excess, and a lane that is hardly used takes little Java heap.
+     */
+    protected BestFit() {
+        this(1);
+        slots.fewEntries = StreamSlots.FEW_ENTRIES;
     }
 
     /**
@@ -152,7 +114,7 @@ public sealed class BestFit extends ChunkStore permits BackedFit, QuickFit {
     }
 
     /** Takes what {@link #find} has found, or the front of it. */
-    final long takeFound(int found, long granules, long requested, Slot requester) {
+    protected final long takeFound(int found, long granules, long requested, Slot requester) {
         ensureSpare();
         step = found;
         final Region region = region(found);
@@ -185,12 +147,45 @@ public sealed class BestFit extends ChunkStore permits BackedFit, QuickFit {
         return region.address(offset);
     }
 
+    /** Takes the part of what {@link #find} has found, wherever in it, that starts at an address. */
+    protected final long takeAt(long address, int found, long granules, long requested, Slot slot) {
+        final Region region = region(found);
+        final long offset = Granules.floor(address - region.base);
+        final long start = foundAddress(found);
+        if (address == start) {
+            return takeFound(found, granules, requested, slot);
+        }
+        ensureSpare();
+        region.ensureEntry(offset);
+        step = BEGUN; // until the chunk that is taken is known
+        final long first = Granules.floor(start - region.base);
+        final long whole = SizeOrder.granules(foundKey);
+        final int owner = chunks.owner(found);
+        int left = found;
+        if (isEndFound) {
+            left = carve(region, found, owner, foundKey, whole, offset - first);
+        } else {
+            removeFree(region, found, owner, first, whole);
+        }
+        final int right = split(left, offset, offset - first, whole - (offset - first));
+        region.enter(this, right, offset);
+        // Without an owner, it belongs to the next chunk, which another stream may own.
+        final long merged = mergeWithNext(region, right, offset, whole - (offset - first));
+        insertFree(region, right, chunks.owner(right), offset, merged);
+        foundKey = key(region, offset, merged);
+        isEndFound = false;
+        final long taken = takeFound(right, granules, requested, slot);
+        ensureSpare();
+        coalesce(region, left, first, offset - first); // after that, so that it is not merged with what was taken
+        return taken;
+    }
+
     /**
      * Finds the best fit: a chunk, or a chunk with an untouched head or tail; {@link #isEndFound} says which.
      *
      * @param least the least key that fits
      */
-    final int find(long least, Slot requester) {
+    protected final int find(long least, Slot requester) {
         final int found = unboundFree.isEmpty() ? NONE : unboundFree.ceiling(least);
         foundKey = found == NONE ? SizeOrder.END : unboundFree.foundKey();
         isEndFound = false;
@@ -202,6 +197,21 @@ public sealed class BestFit extends ChunkStore permits BackedFit, QuickFit {
         foundKey = streamSearch.foundKey();
         isEndFound = streamSearch.isEndFound();
         return found;
+    }
+
+    /** Returns the first address of what {@link #find} has found. */
+    protected final long foundAddress(int found) {
+        final Region region = region(found);
+        final long offset = chunks.offset(found);
+        if (!isEndFound || isHeadFound(region, found, offset)) {
+            return region.address(offset);
+        }
+        return region.address(offset + granules(region, found) - chunks.untouchedTail(found));
+    }
+
+    private boolean isHeadFound(Region region, int found, long offset) {
+        final long head = chunks.untouchedHead(found);
+        return head > 0 && key(region, offset, head) == foundKey;
     }
 
     /** Makes a cached chunk live again for the owner of a slot, and returns its address. */
@@ -301,8 +311,8 @@ public sealed class BestFit extends ChunkStore permits BackedFit, QuickFit {
     }
 
     /**
-     * Gives back Java heap that the tables no longer need, by a thread that has touched its stack. Takes time
-     * proportional to the number of streams, and to that of chunks if there is something to give back.
+     * Gives back Java heap that the tables no longer need, in time proportional to the number of streams, and to that
+     * of chunks if there is something to give back.
      */
     public final void compact() {
         mergeCached();
@@ -351,6 +361,11 @@ public sealed class BestFit extends ChunkStore permits BackedFit, QuickFit {
         return chunks.count();
     }
 
+    /** Returns the chunk after one by address, {@link Region#NO_CHUNK} at the end of its region. */
+    public final int next(int chunk) {
+        return chunks.next(chunk);
+    }
+
     /** Returns the bytes that the caller of a live chunk requested. */
     public final long requested(int chunk) {
         return chunks.requested(chunk);
@@ -359,6 +374,29 @@ public sealed class BestFit extends ChunkStore permits BackedFit, QuickFit {
     /** Returns whether a chunk is live: neither free nor cached. */
     public final boolean isLive(int chunk) {
         return chunks.isLive(chunk);
+    }
+
+    /** Returns what a chunk is used for: it is live, waits for its stream, is cached, or free. */
+    public final State state(int chunk) {
+        if (chunks.isLive(chunk)) {
+            return State.LIVE;
+        }
+        return chunks.isCached(chunk) ? State.CACHED : streamId(chunk) == 0 ? State.FREE : State.WAITING;
+    }
+
+    /** Returns the id of the stream that owns a chunk, 0 if no stream does. Calls no stream. */
+    public final long streamId(int chunk) {
+        return slots.get(chunks.owner(chunk)).streamId();
+    }
+
+    /** Returns the stream that owns a chunk, {@code null} if no stream does. */
+    protected final @Nullable SyncStream stream(int chunk) {
+        return slots.get(chunks.owner(chunk)).stream;
+    }
+
+    /** Returns the stamp of a free chunk that a stream owns: the stream's sync id when it was freed. */
+    protected final long stamp(int chunk) {
+        return chunks.stamp(chunk);
     }
 
     /** Returns the chunk that contains an address of a region. May take long: for messages. */
@@ -371,46 +409,10 @@ public sealed class BestFit extends ChunkStore permits BackedFit, QuickFit {
      */
     public final void addOwners(Region region, Map<Long, SyncStream> owners) {
         for (int chunk = region.first; chunk != NONE; chunk = chunks.next(chunk)) {
-            final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
+            final SyncStream stream = stream(chunk);
             if (stream != null) {
                 owners.put(stream.id(), stream);
             }
-        }
-    }
-
-    /** Lists the chunks of a region by address, each as what {@code factory} makes of it. Call when none is cached. */
-    public final <T> List<T> list(Region region, ChunkFactory<T> factory) {
-        final List<T> list = new ArrayList<>();
-        for (int chunk = region.first; chunk != NONE; chunk = chunks.next(chunk)) {
-            final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
-            final boolean isFree = chunks.isFree(chunk);
-            final boolean hasStamp = isFree && stream != null;
-            list.add(factory.create(
-                    address(region, chunk),
-                    Granules.toBytes(granules(region, chunk)),
-                    isFree,
-                    isFree ? 0 : chunks.requested(chunk),
-                    stream == null ? 0 : stream.id(),
-                    hasStamp ? chunks.stamp(chunk) : 0,
-                    hasStamp ? Granules.toBytes(chunks.untouchedHead(chunk)) : 0,
-                    hasStamp ? Granules.toBytes(chunks.untouchedTail(chunk)) : 0));
-        }
-        return list;
-    }
-
-    /** Visits the chunks of a region by address, and changes nothing: what is cached stays cached. */
-    public final void visit(Region region, ChunkVisitor visitor) {
-        for (int chunk = region.first; chunk != NONE; chunk = chunks.next(chunk)) {
-            final long streamId = slots.get(chunks.owner(chunk)).streamId();
-            final boolean isLive = chunks.isLive(chunk);
-            visitor.visit(
-                    address(region, chunk),
-                    Granules.toBytes(granules(region, chunk)),
-                    isLive ? chunks.requested(chunk) : 0,
-                    isLive
-                            ? State.LIVE
-                            : chunks.isCached(chunk) ? State.CACHED : streamId == 0 ? State.FREE : State.WAITING,
-                    streamId);
         }
     }
 
@@ -422,6 +424,14 @@ public sealed class BestFit extends ChunkStore permits BackedFit, QuickFit {
     /** Returns the granules of the largest free memory that a stream, or {@code null} for none, may use. */
     public final long largestFor(@Nullable SyncStream requester) {
         return streamSearch.largestFor(slot(requester));
+    }
+
+    /**
+     * Returns the slot of a requester in regions that are only addresses, where the classes of unbound memory are late.
+     */
+    protected final Slot slotForAddresses(@Nullable SyncStream requester) {
+        ensureClasses(unbound);
+        return slot(requester);
     }
 
     /** Returns the slot of a requester; makes one for a stream that has none. */

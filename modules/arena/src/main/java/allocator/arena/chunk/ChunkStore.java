@@ -72,7 +72,7 @@ class ChunkStore {
     }
 
     /** Returns the region of a chunk. */
-    final Region region(int chunk) {
+    protected final Region region(int chunk) {
         return regions.get(chunks.region(chunk));
     }
 
@@ -182,11 +182,29 @@ class ChunkStore {
         region.ensureEntry(cut);
         region.ensureEntry((isHead ? offset : cut) + splitGranules);
         removeFree(region, chunk, owner, offset, granules);
-        final int right = chunks.splitOwned(chunk, cut, isHead, Chunks.ends(isHead ? 0 : head, isHead ? tail : 0));
+        final int right = split(chunk, cut, cut - offset, offset + granules - cut);
         region.enter(this, right, cut);
         final int used = isHead ? right : chunk;
         insertFree(region, used, owner, isHead ? cut : offset, granules - cutGranules);
         return isHead ? chunk : right;
+    }
+
+    /** Splits a free chunk that is in no index; a part without memory that the owner has used has no owner. */
+    final int split(int chunk, long offset, long left, long right) {
+        final int owner = chunks.owner(chunk);
+        if (owner == StreamSlots.UNBOUND) {
+            return chunks.split(chunk, offset, 0, 0, 0, 0);
+        }
+        final long head = chunks.untouchedHead(chunk);
+        final long tail = chunks.untouchedTail(chunk);
+        final long owned = Chunks.ownedWord(owner, chunks.stamp(chunk));
+        return chunks.split(
+                chunk,
+                offset,
+                head >= left ? 0 : owned,
+                Chunks.ends(head, Math.max(0, tail - right)),
+                tail >= right ? 0 : owned,
+                Chunks.ends(Math.max(0, head - left), tail));
     }
 
     /**

@@ -147,40 +147,31 @@ final class Chunks {
         return rest;
     }
 
-    /** Splits a free chunk with an owner at {@code offset}: one part has no owner, the other has untouched ends. */
-    int splitOwned(int left, long offset, boolean isLeftUnbound, long ends) {
-        final int next = next(left);
-        final int right = create(region(left), offset, left, next);
-        final long[] table = words;
-        final int at = left * WORDS;
-        if (isLeftUnbound) {
-            table[right * WORDS + 2] = table[at + 2];
-            untouchedEnds[right] = ends;
-            table[at + 2] = 0;
-        } else {
-            untouchedEnds[left] = ends;
-        }
-        table[at + 1] = (table[at + 1] & ~LOW_INT) | right;
-        if (next != NONE) {
-            table[next * WORDS + 1] = (table[next * WORDS + 1] & LOW_INT) | ((long) right << Integer.SIZE);
-        }
-        return right;
-    }
-
     /**
-     * Splits a free chunk at {@code offset} into two with the same owner and stamp, and with the given untouched ends.
+     * Splits a free chunk at {@code offset}.
+     *
+     * @param left the chunk, of which the left part keeps the record
+     * @param offset where the right part begins
+     * @param leftOwned what the left part is if it has an owner, from {@link #ownedWord}; 0 if it has none
+     * @param leftEnds its untouched ends, from {@link #ends}
+     * @param rightOwned the same of the right part
+     * @param rightEnds the same of the right part
+     * @return the right part
      */
-    int split(int left, long offset, long leftEnds, long rightEnds) {
+    int split(int left, long offset, long leftOwned, long leftEnds, long rightOwned, long rightEnds) {
         final int next = next(left);
         final int right = create(region(left), offset, left, next);
-        if (tracksUntouchedEnds) {
+        if (leftOwned != 0) {
             untouchedEnds[left] = leftEnds;
+        }
+        if (rightOwned != 0) {
             untouchedEnds[right] = rightEnds;
         }
         final long[] table = words;
         final int at = left * WORDS;
-        table[right * WORDS + 2] = table[at + 2];
+        table[right * WORDS + 2] = rightOwned;
         table[at + 1] = (table[at + 1] & ~LOW_INT) | right;
+        table[at + 2] = leftOwned;
         if (next != NONE) {
             table[next * WORDS + 1] = (table[next * WORDS + 1] & LOW_INT) | ((long) right << Integer.SIZE);
         }

@@ -102,6 +102,11 @@ public final class Region {
         return isFirst;
     }
 
+    /** Returns the chunk at its start. */
+    public int first() {
+        return first;
+    }
+
     /** Returns the number of chunks in use, cached ones included. */
     public int chunksInUse() {
         return chunksInUse;

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Changes are made while {@link BestFit#step} says that the indexes may be torn: {@link Repair} rebuilds them.
  */
-final class StreamSlots {
+public final class StreamSlots {
     /** The number of the slot of memory that is bound to no stream. */
     static final int UNBOUND = 0;
 
@@ -34,7 +34,7 @@ final class StreamSlots {
     private static final long SPREAD = 0x9E37_79B9_7F4A_7C15L;
 
     /** An owner of chunks. */
-    static final class Slot extends FreeIndexes {
+    public static final class Slot extends FreeIndexes {
         int number;
 
         /** The stream; {@code null} for unbound memory, for a released slot and for a vacant one. */

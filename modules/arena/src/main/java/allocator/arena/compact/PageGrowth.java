@@ -1,6 +1,5 @@
 package allocator.arena.compact;
 
-import allocator.arena.chunk.BackedFit;
 import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Region;
@@ -230,7 +229,7 @@ final class PageGrowth {
     private long takeWithAddresses(long byteSize, @Nullable SyncStream stream, boolean isExact) {
         if (arena.ranges.mayAdd(byteSize)) {
             final long pages = (byteSize + arena.pageBytes - 1) / arena.pageBytes;
-            final int most = (int) Math.min(pages + 1, BackedFit.Backing.IMPOSSIBLE);
+            final int most = (int) Math.min(pages + 1, PageTable.IMPOSSIBLE);
             final long address = arena.lane.lockedLong(() -> take(byteSize, stream, isExact, most));
             if (address != NO_ADDRESS || !wantsAddresses) {
                 return address;
@@ -241,7 +240,7 @@ final class PageGrowth {
                 noAddresses = e;
             }
         }
-        final long address = arena.lane.lockedLong(() -> take(byteSize, stream, isExact, BackedFit.Backing.IMPOSSIBLE));
+        final long address = arena.lane.lockedLong(() -> take(byteSize, stream, isExact, PageTable.IMPOSSIBLE));
         if (address == NO_ADDRESS && wantsAddresses && noAddresses == null) {
             noAddresses = arena.ranges.allInUse(byteSize);
         }

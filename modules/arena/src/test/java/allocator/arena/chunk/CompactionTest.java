@@ -41,18 +41,6 @@ class CompactionTest {
     }
 
     /** The description of each chunk. */
-    private static List<String> chunks(BestFit placement) {
-        final List<String> all = new ArrayList<>();
-        for (int i = 0; i < placement.regions().count(); i++) {
-            all.addAll(placement.list(
-                    placement.regions().at(i),
-                    (address, byteSize, isFree, requested, stream, stamp, head, tail) -> List.of(
-                                    address, byteSize, isFree, requested, stream, stamp, head, tail)
-                            .toString()));
-        }
-        return all;
-    }
-
     @ParameterizedTest
     @MethodSource("placements")
     void theTablesAreAboutAsLargeAsWhatTheyHold(BestFit placement) {
@@ -74,10 +62,10 @@ class CompactionTest {
         live.subList(100, live.size()).forEach(address -> free(placement, address));
         streams.forEach(placement::endRun);
         placement.mergeCached();
-        final List<String> before = chunks(placement);
+        final List<ChunkValue> before = ChunkValue.listOf(placement);
         placement.compact();
 
-        assertThat(chunks(placement)).isEqualTo(before);
+        assertThat(ChunkValue.listOf(placement)).isEqualTo(before);
         ConsistencyCheck.of(placement);
         assertThat(TableHeap.of(placement)).isLessThan(full / 4);
         left.forEach(address -> free(placement, address));
@@ -123,7 +111,7 @@ class CompactionTest {
             other.mergeCached();
             compacted.compact();
             ConsistencyCheck.of(compacted);
-            assertThat(chunks(compacted)).isEqualTo(chunks(other));
+            assertThat(ChunkValue.listOf(compacted)).isEqualTo(ChunkValue.listOf(other));
         }
     }
 }
