@@ -102,12 +102,12 @@ final class LaneReport {
             long available, long byteSize, long rounded, @Nullable SyncStream stream, boolean isReserve) {
         final String reason = "Available memory of " + available + " is smaller than requested bytes of " + rounded
                 + " under " + Limit.KEY.name();
-        return outOfMemory(reason, byteSize, rounded, stream, isReserve, null);
+        return outOfMemory(reason, byteSize, rounded, stream, largestFor(stream, isReserve), isReserve, null);
     }
 
     /** Returns the exception for a request that no region can hold. Under the lane's lock. */
     OutOfMemoryException regionImpossible(long byteSize, long rounded, @Nullable SyncStream stream) {
-        return outOfMemory(deviceFailed(rounded), byteSize, rounded, stream, false, null);
+        return deviceFailedNow(byteSize, rounded, stream, false, null);
     }
 
     /** Returns the exception for a request that the device could not satisfy. Takes the lane's lock. */
@@ -116,23 +116,33 @@ final class LaneReport {
         lane.lock.lock();
         try {
             lane.begin();
-            return outOfMemory(deviceFailed(rounded), byteSize, rounded, stream, isReserve, cause);
+            return deviceFailedNow(byteSize, rounded, stream, isReserve, cause);
         } finally {
             lane.lock.unlock();
         }
     }
 
+    private OutOfMemoryException deviceFailedNow(
+            long byteSize,
+            long rounded,
+            @Nullable SyncStream stream,
+            boolean isReserve,
+            @Nullable OutOfMemoryException cause) {
+        final String reason = "Failed to allocate memory for requested buffer of size " + rounded;
+        return outOfMemory(reason, byteSize, rounded, stream, largestFor(stream, isReserve), isReserve, cause);
+    }
+
     /** Returns the exception for a request that there are too few pages or addresses for. Takes the lane's lock. */
     OutOfMemoryException pagesFailed(
             long byteSize, @Nullable SyncStream stream, OutOfMemoryException cause, boolean isOfAddresses) {
-        return lane.locked(() -> outOfMemory(
-                reasonOf(cause),
-                byteSize,
-                Granules.roundUp(byteSize),
-                stream,
-                isOfAddresses ? OutOfMemoryException.UNKNOWN : lane.supply.largestFree(stream),
-                "allocation",
-                cause));
+        return lane.locked(() -> {
+            final long largest = isOfAddresses ? OutOfMemoryException.UNKNOWN : largestFor(stream, false);
+            return outOfMemory(reasonOf(cause), byteSize, Granules.roundUp(byteSize), stream, largest, false, cause);
+        });
+    }
+
+    private long largestFor(@Nullable SyncStream stream, boolean isReserve) {
+        return isReserve ? 0 : lane.supply.largestFree(stream);
     }
 
     /** Returns the message of a failure without its figures, which another one replaces. */
@@ -142,28 +152,13 @@ final class LaneReport {
         return figures < 0 ? message : message.substring(0, figures);
     }
 
-    private static String deviceFailed(long rounded) {
-        return "Failed to allocate memory for requested buffer of size " + rounded;
-    }
-
-    private OutOfMemoryException outOfMemory(
-            String reason,
-            long byteSize,
-            long rounded,
-            @Nullable SyncStream stream,
-            boolean isReserve,
-            @Nullable OutOfMemoryException cause) {
-        final long largest = isReserve ? 0 : lane.supply.largestFree(stream);
-        return outOfMemory(reason, byteSize, rounded, stream, largest, isReserve ? "reserve" : "allocation", cause);
-    }
-
     private OutOfMemoryException outOfMemory(
             String reason,
             long byteSize,
             long rounded,
             @Nullable SyncStream stream,
             long largest,
-            String what,
+            boolean isReserve,
             @Nullable OutOfMemoryException cause) {
         final Shortage shortage = new Shortage(
                 lane.info,
@@ -174,8 +169,8 @@ final class LaneReport {
                 lane.heldBytes(),
                 largest,
                 cause == null ? OutOfMemoryException.UNKNOWN : cause.shortage().deviceFree());
-        final String request = what + " of " + byteSize + " bytes (" + rounded + " rounded) for "
-                + (stream == null ? "no stream" : "stream " + stream.id()) + " failed";
+        final String request = (isReserve ? "reserve" : "allocation") + " of " + byteSize + " bytes (" + rounded
+                + " rounded) for " + (stream == null ? "no stream" : "stream " + stream.id()) + " failed";
         return new OutOfMemoryException(reason, shortage, dump(request), cause);
     }
 

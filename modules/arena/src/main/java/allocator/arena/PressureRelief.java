@@ -143,12 +143,10 @@ final class PressureRelief {
 
     /** Returns why the memory below had none, without its figures, which are not those of all lanes. */
     private static String reason(OutOfMemoryException failure) {
-        Throwable first = failure;
-        while (first.getCause() instanceof OutOfMemoryException) {
-            first = first.getCause();
+        OutOfMemoryException first = failure;
+        while (first.getCause() instanceof OutOfMemoryException below) {
+            first = below;
         }
-        final String message = String.valueOf(first.getMessage());
-        final int figures = message.indexOf(" [");
-        return figures < 0 ? message : message.substring(0, figures);
+        return LaneReport.reasonOf(first);
     }
 }

@@ -401,7 +401,12 @@ public class BestFit extends ChunkStore {
 
     /** Returns the chunk that contains an address of a region. May take long: for messages. */
     public final int chunkContaining(Region region, long address) {
-        return region.containing(this, Granules.floor(address - region.base));
+        final long offset = Granules.floor(address - region.base);
+        int chunk = region.first;
+        for (int next = chunks.next(chunk); next != NONE && chunks.offset(next) <= offset; next = chunks.next(next)) {
+            chunk = next;
+        }
+        return chunk;
     }
 
     /**

@@ -76,12 +76,11 @@ final class Chunks {
     /** Makes room, so that the next {@code count} records are created without allocating. */
     void ensureSpare(int count) {
         if (spare < count) {
-            grow();
+            setCapacity(capacity + Math.max(capacity >> 4, LEAST_GROWTH));
         }
     }
 
-    private void grow() {
-        final int larger = capacity + Math.max(capacity >> 4, LEAST_GROWTH);
+    private void setCapacity(int larger) {
         final long[] largerUntouchedEnds = tracksUntouchedEnds ? Arrays.copyOf(untouchedEnds, larger) : untouchedEnds;
         words = Arrays.copyOf(words, larger * WORDS);
         untouchedEnds = largerUntouchedEnds;
@@ -218,45 +217,37 @@ final class Chunks {
         return Compaction.isSparse(count(), capacity);
     }
 
-    /** Returns smaller tables, to be filled with the records in another order. */
-    Smaller smaller() {
-        return new Smaller();
+    /** Returns smaller tables, to be filled with these records in another order. */
+    Chunks smaller() {
+        final Chunks smaller = new Chunks();
+        smaller.tracksUntouchedEnds = tracksUntouchedEnds;
+        smaller.setCapacity(count() + Math.max(count() >> 3, LEAST_GROWTH));
+        return smaller;
     }
 
-    /** Replaces the tables by smaller ones with the same chunks, in a few stores. */
-    void become(Smaller smaller) {
+    /** Adds a copy of a chunk's record, with a handle of its own. Those of a region are added by address. */
+    void addCopy(Chunks from, int chunk, int owner) {
+        final int at = used * WORDS;
+        final int previous = from.previous(chunk) == NONE ? NONE : used - 1;
+        final int next = from.next(chunk) == NONE ? NONE : used + 1;
+        words[at] = from.word(chunk, 0);
+        words[at + 1] = ((long) previous << Integer.SIZE) | (next & LOW_INT);
+        words[at + 2] = ((long) owner << OWNER_SHIFT) | (from.word(chunk, 2) & MAX_STAMP);
+        if (tracksUntouchedEnds) {
+            untouchedEnds[used] = from.untouchedEnds[chunk];
+        }
+        used++;
+        spare--;
+    }
+
+    /** Takes over smaller tables with the same chunks, in a few stores. */
+    void become(Chunks smaller) {
         words = smaller.words;
         untouchedEnds = smaller.untouchedEnds;
         capacity = smaller.capacity;
-        used = smaller.count;
-        spare = smaller.capacity - smaller.count;
+        used = smaller.used;
+        spare = smaller.spare;
         retired = NONE;
-    }
-
-    /** Smaller tables. */
-    final class Smaller {
-        private final int capacity = Chunks.this.count() + Math.max(Chunks.this.count() >> 3, LEAST_GROWTH);
-        private final long[] words = new long[capacity * WORDS];
-        private final long[] untouchedEnds = new long[tracksUntouchedEnds ? capacity : 0];
-        private int count;
-
-        /** Adds a copy of a chunk's record, with a handle of its own. Those of a region are added by address. */
-        void add(int chunk, int owner) {
-            final int at = count * WORDS;
-            final int previous = previous(chunk) == NONE ? NONE : count - 1;
-            final int next = next(chunk) == NONE ? NONE : count + 1;
-            words[at] = word(chunk, 0);
-            words[at + 1] = ((long) previous << Integer.SIZE) | (next & LOW_INT);
-            words[at + 2] = ((long) owner << OWNER_SHIFT) | (word(chunk, 2) & MAX_STAMP);
-            if (tracksUntouchedEnds) {
-                untouchedEnds[count] = Chunks.this.untouchedEnds[chunk];
-            }
-            count++;
-        }
-
-        int count() {
-            return count;
-        }
     }
 
     /** Returns the number of chunks. */
@@ -297,7 +288,7 @@ final class Chunks {
         setWord(chunk, 1, (word(chunk, 1) & ~LOW_INT) | (next & LOW_INT));
     }
 
-    private void setPrevious(int chunk, int previous) {
+    void setPrevious(int chunk, int previous) {
         setWord(chunk, 1, (word(chunk, 1) & LOW_INT) | ((long) previous << Integer.SIZE));
     }
 
@@ -378,11 +369,6 @@ final class Chunks {
         final int at = chunk * WORDS;
         table[at] |= CACHED;
         table[at + 2] = ((long) owner << OWNER_SHIFT) | (below & LOW_INT);
-    }
-
-    /** Corrects the link to the previous chunk. */
-    void relink(int chunk, int previous) {
-        setPrevious(chunk, previous);
     }
 
     /**

@@ -54,37 +54,25 @@ abstract class NodePool {
 
     /** Returns whether the arrays are much larger than the nodes in use. */
     final boolean isSparse() {
-        return Compaction.isSparse(counts.length - spare, counts.length);
+        return Compaction.isSparse(nodes(), capacity());
     }
 
-    /** Returns smaller arrays, with room for the entries of the nodes in use in whatever order they are inserted. */
-    final Smaller smaller() {
-        // Insertions leave nodes half full, but for one at each end of a tree.
-        return new Smaller(Math.min(3 * (counts.length - spare) + sparesForRepair(), counts.length));
+    /** Returns the number of nodes in use. */
+    final int nodes() {
+        return counts.length - spare;
     }
 
-    /** Replaces the arrays, all nodes of which are spare. */
-    final void become(Smaller smaller) {
+    /** Returns the number of nodes that the arrays have room for. */
+    final int capacity() {
+        return counts.length;
+    }
+
+    /** Takes over the arrays of another pool, all nodes of which are spare. */
+    final void become(NodePool smaller) {
         keys = smaller.keys;
         values = smaller.values;
         counts = smaller.counts;
         clearNodes();
-    }
-
-    /** Returns how many nodes a repair wants to have spare. */
-    abstract int sparesForRepair();
-
-    /** Smaller arrays. */
-    static final class Smaller {
-        private final long[] keys;
-        private final int[] values;
-        private final int[] counts;
-
-        private Smaller(int nodes) {
-            keys = new long[nodes << FANOUT_SHIFT];
-            values = new int[nodes << FANOUT_SHIFT];
-            counts = new int[nodes];
-        }
     }
 
     /** Returns all nodes to the pool. */

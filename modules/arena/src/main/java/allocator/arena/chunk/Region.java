@@ -257,31 +257,6 @@ public final class Region {
         return chunk != Chunks.NONE && store.chunks.offset(chunk) == offset ? chunk : Chunks.NONE;
     }
 
-    /** Returns the chunk in which {@code offset} lies, in time proportional to the length of the chunk. */
-    int containing(ChunkStore store, long offset) {
-        long at = offset;
-        int chunk = startingAt(store, at);
-        while (chunk == Chunks.NONE) {
-            at = entry(window(at)) == 0 ? (filledBefore(window(at)) << WINDOW_SHIFT) + WINDOW_GRANULES - 1 : at - 1;
-            chunk = startingAt(store, at);
-        }
-        return chunk;
-    }
-
-    /** Returns the last window with an entry before one. There is one: a chunk starts at the start of the region. */
-    private long filledBefore(long window) {
-        long before = window - 1;
-        while (entry(before) == 0) {
-            if (before >= MAX_HEAD && pages[page(before)] == null) {
-                before -= (before - MAX_HEAD) & PAGE_MASK;
-            } else if (before < MAX_HEAD) {
-                before = Math.min(before, head.length);
-            }
-            before--;
-        }
-        return before;
-    }
-
     /**
      * Returns an empty array for the entries of the first windows, with room for chunks up to one at {@code offset}.
      */

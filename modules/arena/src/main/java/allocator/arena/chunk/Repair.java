@@ -86,7 +86,7 @@ public final class Repair {
         int previous = Chunks.NONE;
         int chunk = region.first;
         while (chunk != Chunks.NONE) {
-            chunks.relink(chunk, previous);
+            chunks.setPrevious(chunk, previous);
             final int next = chunks.next(chunk);
             if (next != Chunks.NONE
                     && chunks.isFree(chunk)

@@ -50,9 +50,12 @@ final class SortedTrees extends NodePool {
         ensureSpareNodes(inserts * (tallest + 2));
     }
 
-    @Override
-    int sparesForRepair() {
-        return (Repair.INSERTS + 1) * (tallest + 2);
+    /** Returns a smaller pool, with room for the entries of all nodes in whatever order they are inserted. */
+    SortedTrees smaller() {
+        final SortedTrees smaller = new SortedTrees();
+        // Insertions leave nodes half full, except one at each end of a tree.
+        smaller.ensureSpareNodes(Math.min(3 * nodes() + (Repair.INSERTS + 1) * (tallest + 2), capacity()));
+        return smaller;
     }
 
     /** Descends to the leaf of the least key and records the path. */
