@@ -194,8 +194,8 @@ public class BestFit extends ChunkStore {
 
     private int findAmongOwned(long least, Slot requester, int unboundFit) {
         final int found = streamSearch.find(least, requester, unboundFit, foundKey);
-        foundKey = streamSearch.foundKey();
-        isEndFound = streamSearch.isEndFound();
+        foundKey = streamSearch.foundKey;
+        isEndFound = streamSearch.isEndFound;
         return found;
     }
 
