@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Best fit in regions of which only parts are backed by memory: takes the best fit of which all that is requested is
- * backed. {@link PageGrowth} backs what is missing, where {@link #takeLeastLacking} says.
+ * backed. The growth of pages backs what is missing, where {@link #takeLeastLacking} says.
  */
 public final class BackedFit extends BestFit {
     private static final int NONE = Region.NO_CHUNK;
