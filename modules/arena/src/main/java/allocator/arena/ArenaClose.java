@@ -1,6 +1,6 @@
 package allocator.arena;
 
-import allocator.arena.chunk.Placement;
+import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.Region;
 import allocator.arena.upstream.StreamWork;
 import allocator.provider.support.Failures;
@@ -86,7 +86,7 @@ final class ArenaClose {
                 lane.placement.addOwners(region, owners);
             }
             lane.supply.addOwners(owners);
-            lane.placement.step = Placement.WHOLE;
+            lane.placement.step = BestFit.WHOLE;
             final int more = lane.regions.count();
             addresses = new long[lane.blocks.count() + more];
             lane.blocks.expect(more);
@@ -104,7 +104,7 @@ final class ArenaClose {
 
         void giveBack() {
             for (final long address : addresses) {
-                if (address != Placement.NO_ADDRESS) {
+                if (address != BestFit.NO_ADDRESS) {
                     failures.add(lane.blocks.giveBack(address, DevicePart.CLOSED));
                 }
             }

@@ -1,12 +1,17 @@
 package allocator.arena;
 
+import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.Granules;
+import allocator.arena.chunk.Region;
+import allocator.spi.AllocatorSnapshot.Chunk;
+import allocator.spi.AllocatorSnapshot.State;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Formats a snapshot for people who investigate why a request failed. */
+/** Describes a lane for people who investigate why a request failed. */
 final class ArenaDump {
     /** The size classes of ONNX Runtime: each twice the one before, the last takes everything larger. */
     private static final int BINS = 21;
@@ -15,24 +20,31 @@ final class ArenaDump {
     private static final int MAX_LINES = 64;
 
     private final StringBuilder text = new StringBuilder();
+    private final Map<Integer, Tally> inUseByBin = new TreeMap<>();
+    private final Map<Integer, Tally> freeByBin = new TreeMap<>();
+    private final Map<Long, Tally> inUseBySize = new TreeMap<>();
 
     private ArenaDump() {}
 
     /**
-     * Returns the dump.
+     * Returns the dump. Under the lane's lock.
      *
-     * @param snapshot the arena
+     * @param lane the lane; what it caches is merged
      * @param request the request that failed
      * @return lines, each with a line end
      */
-    static String of(ArenaSnapshot snapshot, String request) {
+    static String of(Lane lane, String request) {
         final ArenaDump dump = new ArenaDump();
-        dump.line(snapshot.memory() + " arena: " + request);
-        dump.line(snapshot.stats().toMap().toString());
-        dump.line(snapshot.config().toString() + ", next region " + snapshot.nextRegionBytes());
-        dump.regions(snapshot);
-        dump.bins(snapshot);
-        dump.liveBySize(snapshot);
+        dump.line(lane.info + " arena: " + request);
+        dump.line(lane.report().stats().toMap().toString());
+        dump.line(lane.config.toString() + ", next region " + lane.supply.nextRegionBytes());
+        dump.regions(lane);
+        dump.bins();
+        dump.line("in use by chunk size, most bytes first");
+        dump.lines(dump.inUseBySize.entrySet().stream()
+                .sorted((a, b) -> Long.compare(b.getValue().bytes, a.getValue().bytes))
+                .map(entry -> "  " + entry.getKey() + ": " + entry.getValue())
+                .toList());
         return dump.text.toString();
     }
 
@@ -47,66 +59,52 @@ final class ArenaDump {
         }
     }
 
-    private void regions(ArenaSnapshot snapshot) {
-        line("regions: " + snapshot.regions().size());
+    private void regions(Lane lane) {
+        line("regions: " + lane.regions.count());
         final List<String> lines = new ArrayList<>();
-        for (final ArenaSnapshot.Region region : snapshot.regions()) {
+        for (final Region region : lane.regions.toList()) {
             final Tally inUse = new Tally();
             final Tally free = new Tally();
-            region.chunks().forEach(chunk -> (chunk.isFree() ? free : inUse).add(chunk));
-            lines.add("  region " + name(region) + " at 0x" + Long.toHexString(region.address()) + " of "
-                    + region.byteSize() + ": in use " + inUse + ", free " + free + ", largest " + free.largest);
+            count(lane.placement, region, inUse, free);
+            lines.add("  region " + region.id() + (lane.number == 0 ? "" : " of lane " + lane.number)
+                    + at(region.base(), region.byteSize()) + ": in use " + inUse + ", free " + free + ", largest "
+                    + free.largest);
         }
-        snapshot.reserves().forEach(span -> lines.add("  reserve" + describe(span)));
-        snapshot.unreturned().forEach(span -> lines.add("  unreturned" + describe(span)));
+        lane.blocks.list().stream()
+                .sorted(Comparator.comparing(Chunk::state).thenComparing(Chunk::address, Long::compareUnsigned))
+                .forEach(block -> lines.add((block.state() == State.LIVE ? "  reserve" : "  unreturned")
+                        + at(block.address(), block.byteSize())));
         lines(lines);
     }
 
-    private static String name(ArenaSnapshot.Region region) {
-        return region.lane() == 0 ? Integer.toString(region.id()) : region.id() + " of lane " + region.lane();
+    private static String at(long address, long byteSize) {
+        return " at 0x" + Long.toHexString(address) + " of " + byteSize;
     }
 
-    private static String describe(ArenaSnapshot.Span span) {
-        return " at 0x" + Long.toHexString(span.address()) + " of " + span.byteSize();
-    }
-
-    private void bins(ArenaSnapshot snapshot) {
-        final Map<Integer, Tally> inUse = new TreeMap<>();
-        final Map<Integer, Tally> free = new TreeMap<>();
-        chunks(snapshot)
-                .forEach(chunk -> (chunk.isFree() ? free : inUse)
-                        .computeIfAbsent(bin(chunk.byteSize()), bin -> new Tally())
-                        .add(chunk));
-        line("bins");
-        for (int bin = 0; bin < BINS; bin++) {
-            if (inUse.containsKey(bin) || free.containsKey(bin)) {
-                line("  from " + (Granules.BYTES << bin) + ": in use " + inUse.getOrDefault(bin, new Tally())
-                        + ", free " + free.getOrDefault(bin, new Tally()));
+    private void count(BestFit placement, Region region, Tally inUse, Tally free) {
+        for (int chunk = region.first(); chunk != Region.NO_CHUNK; chunk = placement.next(chunk)) {
+            final long byteSize = Granules.toBytes(placement.granules(region, chunk));
+            final int bin = Math.min(BINS - 1, Long.SIZE - 1 - Long.numberOfLeadingZeros(Granules.floor(byteSize)));
+            if (placement.isLive(chunk)) {
+                final long requested = placement.requested(chunk);
+                inUse.add(byteSize, requested);
+                inUseByBin.computeIfAbsent(bin, any -> new Tally()).add(byteSize, requested);
+                inUseBySize.computeIfAbsent(byteSize, any -> new Tally()).add(byteSize, requested);
+            } else {
+                free.add(byteSize, 0);
+                freeByBin.computeIfAbsent(bin, any -> new Tally()).add(byteSize, 0);
             }
         }
     }
 
-    private static List<ArenaSnapshot.Chunk> chunks(ArenaSnapshot snapshot) {
-        return snapshot.regions().stream()
-                .flatMap(region -> region.chunks().stream())
-                .toList();
-    }
-
-    private static int bin(long byteSize) {
-        return Math.min(BINS - 1, Long.SIZE - 1 - Long.numberOfLeadingZeros(Granules.floor(byteSize)));
-    }
-
-    private void liveBySize(ArenaSnapshot snapshot) {
-        final Map<Long, Tally> bySize = new TreeMap<>();
-        chunks(snapshot).stream()
-                .filter(chunk -> !chunk.isFree())
-                .forEach(chunk -> bySize.computeIfAbsent(chunk.byteSize(), size -> new Tally())
-                        .add(chunk));
-        line("in use by chunk size, most bytes first");
-        lines(bySize.entrySet().stream()
-                .sorted((a, b) -> Long.compare(b.getValue().bytes, a.getValue().bytes))
-                .map(entry -> "  " + entry.getKey() + ": " + entry.getValue())
-                .toList());
+    private void bins() {
+        line("bins");
+        for (int bin = 0; bin < BINS; bin++) {
+            if (inUseByBin.containsKey(bin) || freeByBin.containsKey(bin)) {
+                line("  from " + (Granules.BYTES << bin) + ": in use " + inUseByBin.getOrDefault(bin, new Tally())
+                        + ", free " + freeByBin.getOrDefault(bin, new Tally()));
+            }
+        }
     }
 
     /** Counts chunks of one kind. */
@@ -116,11 +114,11 @@ final class ArenaDump {
         private long requested;
         private long largest;
 
-        void add(ArenaSnapshot.Chunk chunk) {
+        void add(long byteSize, long requestedBytes) {
             count++;
-            bytes += chunk.byteSize();
-            requested += chunk.requestedBytes();
-            largest = Math.max(largest, chunk.byteSize());
+            bytes += byteSize;
+            requested += requestedBytes;
+            largest = Math.max(largest, byteSize);
         }
 
         @Override

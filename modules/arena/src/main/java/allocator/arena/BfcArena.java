@@ -49,7 +49,7 @@ public final class BfcArena {
     private final MemoryInfo info;
     final Lanes lanes;
     private final LaneChoice choice;
-    private final ArenaTotals totals;
+    private final ArenaReport report;
     final PressureRelief relief;
 
     /**
@@ -102,8 +102,8 @@ public final class BfcArena {
         }
         lanes = new Lanes(upstream, pages, config);
         choice = lanes.choice;
-        totals = new ArenaTotals(lanes);
-        relief = new PressureRelief(lanes, totals, info);
+        report = new ArenaReport(lanes);
+        relief = new PressureRelief(lanes, report, info);
         AllocatorEvents.prepare();
     }
 
@@ -269,7 +269,7 @@ public final class BfcArena {
      * @throws AllocatorClosedException if the arena is closed
      */
     public AllocatorStats stats() {
-        return totals.stats();
+        return report.stats();
     }
 
     /**
@@ -297,26 +297,14 @@ public final class BfcArena {
     }
 
     /**
-     * Returns the arena at this moment as a value. Takes time proportional to the number of chunks, during which
-     * allocations wait.
-     *
-     * @return regions, chunks and reserves
-     * @throws AllocatorClosedException if the arena is closed
-     */
-    public ArenaSnapshot snapshot() {
-        return totals.snapshot(config);
-    }
-
-    /**
-     * Lists regions, chunks and reserves as they are, for reports: unlike {@link #snapshot} it merges nothing, and each
-     * lane waits only while its chunks are copied. Each lane is of one moment; different lanes may be of different
-     * ones.
+     * Lists regions, chunks and reserves as they are, for reports: it merges nothing, and each lane waits only while
+     * its chunks are copied. Each lane is of one moment; different lanes may be of different ones.
      *
      * @return regions, chunks and reserves
      * @throws AllocatorClosedException if the arena is closed
      */
     public AllocatorSnapshot inspect() {
-        return LaneInspection.of(lanes.all());
+        return report.inspect();
     }
 
     /**

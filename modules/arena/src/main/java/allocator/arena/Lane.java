@@ -1,11 +1,11 @@
 package allocator.arena;
 
-import allocator.arena.chunk.BackedFit;
+import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.Granules;
-import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
 import allocator.arena.chunk.Regions;
 import allocator.arena.chunk.Repair;
+import allocator.arena.compact.BackedFit;
 import allocator.arena.compact.PageTable;
 import allocator.arena.page.PageSource;
 import allocator.arena.upstream.Counters;
@@ -21,9 +21,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * A lane: chunks, the memory that they lie in, and one lock. A {@link BfcArena} has one or more.
  *
- * <p>A {@link Placement} decides which free chunk serves a request. This class is the path of every allocation and
- * free; a {@link LaneSupply} takes memory for chunks from the device and returns it, {@link UpstreamBlocks} allocates
- * outside them, {@link LaneReport} describes. The methods of {@link BfcArena} document what those of a lane promise.
+ * <p>A {@link BestFit} decides which free chunk serves a request. This class is the path of every allocation and free;
+ * a {@link LaneSupply} takes memory for chunks from the device and returns it, {@link UpstreamBlocks} allocates outside
+ * them, {@link LaneReport} describes. The methods of {@link BfcArena} document what those of a lane promise.
  *
  * <p><b>Locks.</b> {@link #lock} guards all state and is never held while the upstream allocator or a stream is called.
  * {@link Lanes#deviceLock}, taken first, admits one thread at a time to take memory from the device or to return it. A
@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * the device.
  */
 final class Lane {
-    private static final long NO_ADDRESS = Placement.NO_ADDRESS;
+    private static final long NO_ADDRESS = BestFit.NO_ADDRESS;
 
     private final Lanes lanes;
 
@@ -47,7 +47,7 @@ final class Lane {
     /** Guards everything below. Taken after the device lock. */
     final BriefLock lock = new BriefLock();
 
-    final Placement placement;
+    final BestFit placement;
     final Regions regions;
     final Counters counters;
     final UpstreamBlocks blocks;
@@ -98,7 +98,7 @@ final class Lane {
             isContended = waited && requester != latestRequester;
             latestRequester = requester;
             address = tryTake(byteSize, stream);
-            placement.step = Placement.WHOLE;
+            placement.step = BestFit.WHOLE;
         } finally {
             lock.unlock();
         }
@@ -108,13 +108,13 @@ final class Lane {
         return address == NO_ADDRESS ? supply.allocate(byteSize, stream) : address;
     }
 
-    /** Returns {@link Placement#NO_ADDRESS} for size 0, and throws what any other size that is not valid deserves. */
+    /** Returns {@link BestFit#NO_ADDRESS} for size 0, and throws what any other size that is not valid deserves. */
     private long allocateNothing(long byteSize) {
         requireValid(byteSize);
         lock.lock();
         try {
             begin();
-            placement.step = Placement.WHOLE;
+            placement.step = BestFit.WHOLE;
         } finally {
             lock.unlock();
         }
@@ -131,8 +131,8 @@ final class Lane {
     }
 
     /**
-     * Takes a free chunk, and returns {@link Placement#NO_ADDRESS} if none fits. Under the lock, between {@link #begin}
-     * and the end of the work under it, which the caller marks by {@link Placement#WHOLE}.
+     * Takes a free chunk, and returns {@link BestFit#NO_ADDRESS} if none fits. Under the lock, between {@link #begin}
+     * and the end of the work under it, which the caller marks by {@link BestFit#WHOLE}.
      */
     long tryTake(long byteSize, @Nullable SyncStream stream) {
         final long address = placement.take(Granules.ceil(byteSize), byteSize, stream);
@@ -162,7 +162,7 @@ final class Lane {
                 isFreed = true;
             }
         } catch (VirtualMachineError e) {
-            if (placement.step != Placement.FREED) {
+            if (placement.step != BestFit.FREED) {
                 throw e;
             }
             isFreed = true; // the free has taken effect; the next call repairs what follows from it
@@ -185,15 +185,15 @@ final class Lane {
         placement.free(region, chunk, granules);
         counters.freed(Granules.toBytes(granules), requested);
         assert passesSampledCheck();
-        placement.step = Placement.WHOLE;
+        placement.step = BestFit.WHOLE;
     }
 
     /**
      * Begins work under the lock: checks that the lane is open, and repairs what an operation has left half done. The
-     * work ends with {@link Placement#step} {@link Placement#WHOLE}, unless it fails.
+     * work ends with {@link BestFit#step} {@link BestFit#WHOLE}, unless it fails.
      */
     void begin() {
-        if (placement.step != Placement.WHOLE) {
+        if (placement.step != BestFit.WHOLE) {
             requireOpen();
             repair();
         }
@@ -215,7 +215,7 @@ final class Lane {
         blocks.repair();
         final long reserved = blocks.reservedBytes();
         counters.recount(live.inUse() + reserved, live.requested() + reserved);
-        placement.step = Placement.WHOLE;
+        placement.step = BestFit.WHOLE;
     }
 
     /** Runs work under the lock, after {@link #begin}. */
@@ -224,7 +224,7 @@ final class Lane {
         try {
             begin();
             final T result = work.get();
-            placement.step = Placement.WHOLE;
+            placement.step = BestFit.WHOLE;
             return result;
         } finally {
             lock.unlock();
@@ -237,7 +237,7 @@ final class Lane {
             begin();
             placement.releaseStream(stream);
             assert passesSampledCheck();
-            placement.step = Placement.WHOLE;
+            placement.step = BestFit.WHOLE;
         } finally {
             lock.unlock();
         }
@@ -249,7 +249,7 @@ final class Lane {
             begin();
             placement.endRun(stream);
             assert passesSampledCheck();
-            placement.step = Placement.WHOLE;
+            placement.step = BestFit.WHOLE;
         } finally {
             lock.unlock();
         }
@@ -286,12 +286,12 @@ final class Lane {
 
     /** Returns whether the lane is closed. Under the lock. */
     boolean isClosed() {
-        return placement.step == Placement.CLOSED;
+        return placement.step == BestFit.CLOSED;
     }
 
     /** Closes the lane. Under the lock. */
     void markClosed() {
-        placement.step = Placement.CLOSED;
+        placement.step = BestFit.CLOSED;
     }
 
     /** Compares all structures with one another unless the lane is closed. */

@@ -1,7 +1,7 @@
 package allocator.arena;
 
+import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.Granules;
-import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
 import allocator.provider.support.event.DevicePart;
 import allocator.spi.OutOfMemoryException;
@@ -47,7 +47,7 @@ final class LaneGrowth {
         lanes.requireOutsideDevice();
         synchronized (lanes.deviceLock) {
             final long address = take(byteSize, stream);
-            if (address != Placement.NO_ADDRESS) {
+            if (address != BestFit.NO_ADDRESS) {
                 return address;
             }
             return takeFromNewRegion(planRegion(byteSize, stream), byteSize, stream);
@@ -60,7 +60,7 @@ final class LaneGrowth {
             lane.begin();
             lane.placement.unbindEnded();
             final long address = lane.tryTake(byteSize, stream);
-            lane.placement.step = Placement.WHOLE;
+            lane.placement.step = BestFit.WHOLE;
             return address;
         } finally {
             lane.lock.unlock();
@@ -73,7 +73,7 @@ final class LaneGrowth {
         try {
             lane.begin();
             final Plan plan = planUnderLock(byteSize, stream);
-            lane.placement.step = Placement.WHOLE;
+            lane.placement.step = BestFit.WHOLE;
             return plan;
         } finally {
             lane.lock.unlock();
@@ -148,7 +148,7 @@ final class LaneGrowth {
                 isAttached = true;
                 lane.counters.extended(regionBytes);
                 address = lane.tryTake(byteSize, stream);
-                lane.placement.step = Placement.WHOLE;
+                lane.placement.step = BestFit.WHOLE;
             } finally {
                 lane.lock.unlock();
             }

@@ -1,7 +1,7 @@
 package allocator.arena;
 
+import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.Granules;
-import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
 import allocator.arena.upstream.Counters;
 import allocator.provider.support.Limit;
@@ -12,15 +12,22 @@ import allocator.spi.InteriorAddressException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
+import allocator.spi.ShrinkReport;
+import allocator.spi.ShrinkReport.Held;
 import allocator.spi.SyncStream;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Describes a lane: statistics, snapshot, sizes, bookkeeping, and the failure of a request or a free. */
+/** Describes a lane: statistics, sizes, what a shrink left, and the failure of a request or a free. */
 final class LaneReport {
+    private static final Logger LOG = System.getLogger(BfcArena.class.getName());
+
     private final Lane lane;
-    private final Placement placement;
+    private final BestFit placement;
     private final Counters counters;
 
     LaneReport(Lane lane) {
@@ -34,40 +41,12 @@ final class LaneReport {
         placement.mergeCached();
         final AllocatorStats stats =
                 counters.toStats(limit(), lane.supply.largestFree(), lane.failedRequests(), lane.supply.ownCounters());
-        placement.step = Placement.WHOLE;
+        placement.step = BestFit.WHOLE;
         return stats;
     }
 
     private long limit() {
         return lane.config.limit().toStats();
-    }
-
-    /** Returns the lane as a value. Under the lane's lock. */
-    ArenaSnapshot snapshot() {
-        placement.mergeCached();
-        return new ArenaSnapshot(
-                lane.info,
-                lane.config,
-                stats(),
-                lane.supply.nextRegionBytes(),
-                regions(),
-                lane.blocks.list(false),
-                lane.blocks.list(true));
-    }
-
-    private List<ArenaSnapshot.Region> regions() {
-        final List<ArenaSnapshot.Region> regions = new ArrayList<>();
-        lane.regions.toList().forEach(region -> regions.add(snapshot(region)));
-        return regions;
-    }
-
-    private ArenaSnapshot.Region snapshot(Region region) {
-        return new ArenaSnapshot.Region(
-                lane.number,
-                region.id(),
-                region.base(),
-                region.byteSize(),
-                placement.list(region, ArenaSnapshot.Chunk::new));
     }
 
     /** Returns the bytes that the caller of a live allocation requested. */
@@ -96,17 +75,39 @@ final class LaneReport {
         });
     }
 
+    /**
+     * Reports a shrink, and logs the report. Takes the lane's lock.
+     *
+     * @param staying says what stays in regions or pages, by the reason why: first that with live blocks
+     */
+    ShrinkReport shrunk(long released, int regionsReleased, Supplier<List<Held>> staying) {
+        final ShrinkReport report = lane.locked(() -> {
+            final List<Held> parts = new ArrayList<>(staying.get());
+            final int inUse = parts.getFirst().regions();
+            final int regions = parts.stream().mapToInt(Held::regions).sum();
+            parts.add(new Held(lane.blocks.reservedBytes(), 0, "reserves, each until it is freed"));
+            parts.add(new Held(
+                    lane.blocks.leavingBytes(),
+                    0,
+                    "memory that the upstream allocator failed to free; the close tries again"));
+            parts.removeIf(part -> part.bytes() == 0);
+            return new ShrinkReport(released, regionsReleased, counters.held(), inUse, regions - inUse, parts);
+        });
+        LOG.log(Level.DEBUG, "{0}: {1}", lane.info, report);
+        return report;
+    }
+
     /** Returns the exception for a request that exceeds the limit. Under the lane's lock. */
     OutOfMemoryException limitReached(
             long available, long byteSize, long rounded, @Nullable SyncStream stream, boolean isReserve) {
         final String reason = "Available memory of " + available + " is smaller than requested bytes of " + rounded
                 + " under " + Limit.KEY.name();
-        return outOfMemory(reason, byteSize, rounded, stream, isReserve, null);
+        return outOfMemory(reason, byteSize, rounded, stream, largestFor(stream, isReserve), isReserve, null);
     }
 
     /** Returns the exception for a request that no region can hold. Under the lane's lock. */
     OutOfMemoryException regionImpossible(long byteSize, long rounded, @Nullable SyncStream stream) {
-        return outOfMemory(deviceFailed(rounded), byteSize, rounded, stream, false, null);
+        return deviceFailedNow(byteSize, rounded, stream, false, null);
     }
 
     /** Returns the exception for a request that the device could not satisfy. Takes the lane's lock. */
@@ -115,23 +116,33 @@ final class LaneReport {
         lane.lock.lock();
         try {
             lane.begin();
-            return outOfMemory(deviceFailed(rounded), byteSize, rounded, stream, isReserve, cause);
+            return deviceFailedNow(byteSize, rounded, stream, isReserve, cause);
         } finally {
             lane.lock.unlock();
         }
     }
 
+    private OutOfMemoryException deviceFailedNow(
+            long byteSize,
+            long rounded,
+            @Nullable SyncStream stream,
+            boolean isReserve,
+            @Nullable OutOfMemoryException cause) {
+        final String reason = "Failed to allocate memory for requested buffer of size " + rounded;
+        return outOfMemory(reason, byteSize, rounded, stream, largestFor(stream, isReserve), isReserve, cause);
+    }
+
     /** Returns the exception for a request that there are too few pages or addresses for. Takes the lane's lock. */
     OutOfMemoryException pagesFailed(
             long byteSize, @Nullable SyncStream stream, OutOfMemoryException cause, boolean isOfAddresses) {
-        return lane.locked(() -> outOfMemory(
-                reasonOf(cause),
-                byteSize,
-                Granules.roundUp(byteSize),
-                stream,
-                isOfAddresses ? OutOfMemoryException.UNKNOWN : lane.supply.largestFree(stream),
-                "allocation",
-                cause));
+        return lane.locked(() -> {
+            final long largest = isOfAddresses ? OutOfMemoryException.UNKNOWN : largestFor(stream, false);
+            return outOfMemory(reasonOf(cause), byteSize, Granules.roundUp(byteSize), stream, largest, false, cause);
+        });
+    }
+
+    private long largestFor(@Nullable SyncStream stream, boolean isReserve) {
+        return isReserve ? 0 : lane.supply.largestFree(stream);
     }
 
     /** Returns the message of a failure without its figures, which another one replaces. */
@@ -141,28 +152,13 @@ final class LaneReport {
         return figures < 0 ? message : message.substring(0, figures);
     }
 
-    private static String deviceFailed(long rounded) {
-        return "Failed to allocate memory for requested buffer of size " + rounded;
-    }
-
-    private OutOfMemoryException outOfMemory(
-            String reason,
-            long byteSize,
-            long rounded,
-            @Nullable SyncStream stream,
-            boolean isReserve,
-            @Nullable OutOfMemoryException cause) {
-        final long largest = isReserve ? 0 : lane.supply.largestFree(stream);
-        return outOfMemory(reason, byteSize, rounded, stream, largest, isReserve ? "reserve" : "allocation", cause);
-    }
-
     private OutOfMemoryException outOfMemory(
             String reason,
             long byteSize,
             long rounded,
             @Nullable SyncStream stream,
             long largest,
-            String what,
+            boolean isReserve,
             @Nullable OutOfMemoryException cause) {
         final Shortage shortage = new Shortage(
                 lane.info,
@@ -173,15 +169,15 @@ final class LaneReport {
                 lane.heldBytes(),
                 largest,
                 cause == null ? OutOfMemoryException.UNKNOWN : cause.shortage().deviceFree());
-        final String request = what + " of " + byteSize + " bytes (" + rounded + " rounded) for "
-                + (stream == null ? "no stream" : "stream " + stream.id()) + " failed";
+        final String request = (isReserve ? "reserve" : "allocation") + " of " + byteSize + " bytes (" + rounded
+                + " rounded) for " + (stream == null ? "no stream" : "stream " + stream.id()) + " failed";
         return new OutOfMemoryException(reason, shortage, dump(request), cause);
     }
 
     /** Describes the lane, or returns an empty text where the Java heap ends. Under the lane's lock. */
     private String dump(String request) {
         try {
-            return ArenaDump.of(snapshot(), request);
+            return ArenaDump.of(lane, request);
         } catch (OutOfMemoryError e) {
             return ""; // The caller learns that there is no memory. The lane repairs itself if need be.
         }

@@ -4,14 +4,12 @@ import allocator.arena.chunk.Region;
 import allocator.arena.upstream.StreamWork;
 import allocator.provider.support.event.DevicePart;
 import allocator.spi.ShrinkReport;
+import allocator.spi.ShrinkReport.Held;
 import allocator.spi.SyncStream;
-import java.lang.System.Logger;
-import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 
 /**
  * Returns free regions of a lane to the upstream allocator.
@@ -24,8 +22,6 @@ import java.util.stream.Stream;
  * again.
  */
 final class LaneShrink {
-    private static final Logger LOG = System.getLogger(BfcArena.class.getName());
-
     private final Lane lane;
     private final Lanes lanes;
     private final LaneGrowth growth;
@@ -119,43 +115,19 @@ final class LaneShrink {
     }
 
     private ShrinkReport report(long released, int regionsReleased) {
-        final ShrinkReport report = lane.locked(() -> reportNow(released, regionsReleased));
-        LOG.log(Level.DEBUG, "{0}: {1}", lane.info, report);
-        return report;
+        return lane.report().shrunk(released, regionsReleased, this::staying);
     }
 
-    private ShrinkReport reportNow(long released, int regionsReleased) {
-        final Part inUse = new Part("regions with live blocks");
-        final Part first = new Part("the first region, which arena.keep_first_region=0 returns");
-        final Part busy = new Part("regions that were used during the shrink, or that a stream may still use");
+    private List<Held> staying() {
+        final Held[] parts = {
+            new Held(0, 0, "regions with live blocks"),
+            new Held(0, 0, "the first region, which arena.keep_first_region=0 returns"),
+            new Held(0, 0, "regions that were used during the shrink, or that a stream may still use")
+        };
         for (final Region region : lane.regions.toList()) {
-            (region.chunksInUse() > 0 ? inUse : keeps(region) ? first : busy).add(region.byteSize());
+            final int i = region.chunksInUse() > 0 ? 0 : keeps(region) ? 1 : 2;
+            parts[i] = new Held(parts[i].bytes() + region.byteSize(), parts[i].regions() + 1, parts[i].reason());
         }
-        final StayingMemory staying = new StayingMemory();
-        Stream.of(inUse, first, busy).forEach(part -> staying.add(part.bytes, part.regions, part.reason));
-        staying.addOutside(lane);
-        return new ShrinkReport(
-                released,
-                regionsReleased,
-                lane.counters.held(),
-                inUse.regions,
-                first.regions + busy.regions,
-                staying.parts());
-    }
-
-    /** Memory that stays for one reason. */
-    private static final class Part {
-        private final String reason;
-        private long bytes;
-        private int regions;
-
-        Part(String reason) {
-            this.reason = reason;
-        }
-
-        void add(long byteSize) {
-            bytes += byteSize;
-            regions++;
-        }
+        return List.of(parts);
     }
 }

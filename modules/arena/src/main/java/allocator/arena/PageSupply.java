@@ -1,9 +1,9 @@
 package allocator.arena;
 
-import allocator.arena.chunk.BackedFit;
+import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.ConsistencyCheck;
-import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Repair;
+import allocator.arena.compact.BackedFit;
 import allocator.arena.compact.ExtentSizes;
 import allocator.arena.compact.LanePages;
 import allocator.arena.compact.MappedRanges;
@@ -18,9 +18,8 @@ import allocator.provider.support.Failures;
 import allocator.spi.AllocatorStats;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
+import allocator.spi.ShrinkReport.Held;
 import allocator.spi.SyncStream;
-import java.lang.System.Logger;
-import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -30,8 +29,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Pages that are mapped where chunks are in use: {@link LanePages}, connected to its lane. */
 final class PageSupply implements LaneSupply {
-    private static final Logger LOG = System.getLogger(BfcArena.class.getName());
-
     private final Lane lane;
     private final Lanes lanes;
     private final LanePages pages;
@@ -101,26 +98,17 @@ final class PageSupply implements LaneSupply {
     }
 
     private ShrinkReport report(long released, int pagesReleased) {
-        final ShrinkReport report = lane.locked(() -> reportNow(released, pagesReleased));
-        LOG.log(Level.DEBUG, "{0}: {1}", lane.info, report);
-        return report;
+        return lane.report().shrunk(released, pagesReleased, this::staying);
     }
 
-    private ShrinkReport reportNow(long released, int pagesReleased) {
-        final StayingMemory staying = new StayingMemory();
-        staying.add(pages.heldBytes() - pages.idleBytes(), pages.extentsInUse(), "pages with live blocks");
-        staying.add(
-                pages.idleBytes(),
-                pages.idleExtents(),
-                "pages that were used during the shrink, or that a stream may still use");
-        staying.addOutside(lane);
-        return new ShrinkReport(
-                released,
-                pagesReleased,
-                lane.counters.held(),
-                pages.extentsInUse(),
-                pages.idleExtents(),
-                staying.parts());
+    private List<Held> staying() {
+        final long inUse = pages.heldBytes() - pages.idleBytes();
+        return List.of(
+                new Held(inUse, pages.extentsInUse(), "pages with live blocks"),
+                new Held(
+                        pages.idleBytes(),
+                        pages.idleExtents(),
+                        "pages that were used during the shrink, or that a stream may still use"));
     }
 
     @Override
@@ -261,7 +249,7 @@ final class PageSupply implements LaneSupply {
             try {
                 lane.begin();
                 final long result = work.getAsLong();
-                lane.placement.step = Placement.WHOLE;
+                lane.placement.step = BestFit.WHOLE;
                 return result;
             } finally {
                 lane.lock.unlock();

@@ -2,7 +2,6 @@ package allocator.arena;
 
 import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.Granules;
-import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.QuickFit;
 
 /** Which free memory of an arena serves a request. */
@@ -26,7 +25,7 @@ public enum PlacementPolicy {
     COMPACT;
 
     /** Creates the placement of a lane with regions. */
-    Placement newPlacement(ArenaConfig config) {
+    BestFit newPlacement(ArenaConfig config) {
         final long maxDeadGranules = Granules.ceil(config.maxDeadBytesPerChunk());
         return switch (this) {
             case BEST_FIT, COMPACT -> new BestFit(maxDeadGranules);

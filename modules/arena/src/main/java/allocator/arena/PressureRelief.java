@@ -15,12 +15,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class PressureRelief {
     private final Lanes lanes;
-    private final ArenaTotals totals;
+    private final ArenaReport report;
     private final MemoryInfo info;
 
-    PressureRelief(Lanes lanes, ArenaTotals totals, MemoryInfo info) {
+    PressureRelief(Lanes lanes, ArenaReport report, MemoryInfo info) {
         this.lanes = lanes;
-        this.totals = totals;
+        this.report = report;
         this.info = info;
     }
 
@@ -123,7 +123,7 @@ final class PressureRelief {
 
     /** Returns a failure with the numbers of all lanes. */
     OutOfMemoryException ofAllLanes(OutOfMemoryException failure, long byteSize) {
-        final AllocatorStats stats = totals.stats();
+        final AllocatorStats stats = report.stats();
         final Shortage shortage = new Shortage(
                 info,
                 byteSize,
@@ -143,12 +143,10 @@ final class PressureRelief {
 
     /** Returns why the memory below had none, without its figures, which are not those of all lanes. */
     private static String reason(OutOfMemoryException failure) {
-        Throwable first = failure;
-        while (first.getCause() instanceof OutOfMemoryException) {
-            first = first.getCause();
+        OutOfMemoryException first = failure;
+        while (first.getCause() instanceof OutOfMemoryException below) {
+            first = below;
         }
-        final String message = String.valueOf(first.getMessage());
-        final int figures = message.indexOf(" [");
-        return figures < 0 ? message : message.substring(0, figures);
+        return LaneReport.reasonOf(first);
     }
 }

@@ -1,15 +1,16 @@
 package allocator.arena;
 
-import allocator.arena.chunk.Placement;
+import allocator.arena.chunk.BestFit;
 import allocator.provider.support.LongTable;
 import allocator.provider.support.event.DevicePart;
+import allocator.spi.AllocatorSnapshot.Chunk;
+import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.DoubleFreeException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InteriorAddressException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.OutOfMemoryException;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -38,7 +39,7 @@ final class UpstreamBlocks {
         lanes.requireOutsideDevice();
         synchronized (lanes.deviceLock) {
             prepare(byteSize);
-            return byteSize == 0 ? Placement.NO_ADDRESS : take(byteSize);
+            return byteSize == 0 ? BestFit.NO_ADDRESS : take(byteSize);
         }
     }
 
@@ -53,14 +54,14 @@ final class UpstreamBlocks {
             if (byteSize > 0) {
                 sizes.expect();
             }
-            lane.placement.step = Placement.WHOLE;
+            lane.placement.step = BestFit.WHOLE;
         } finally {
             lane.lock.unlock();
         }
     }
 
     private long take(long byteSize) {
-        long address = Placement.NO_ADDRESS;
+        long address = BestFit.NO_ADDRESS;
         try {
             address = lanes.upstream.take(DevicePart.RESERVE, byteSize);
         } catch (OutOfMemoryException e) {
@@ -74,7 +75,7 @@ final class UpstreamBlocks {
     private void taken(long address, long byteSize) {
         lane.lock.lock();
         try {
-            if (address == Placement.NO_ADDRESS) {
+            if (address == BestFit.NO_ADDRESS) {
                 sizes.expectNoMore();
             } else {
                 beginChange();
@@ -107,7 +108,7 @@ final class UpstreamBlocks {
             sizes.setValue(slot, -sizes.value(slot));
             lane.counters.reserveFreed(-sizes.value(slot));
             endChange();
-            lane.placement.step = Placement.WHOLE;
+            lane.placement.step = BestFit.WHOLE;
         } finally {
             lane.lock.unlock();
         }
@@ -116,15 +117,15 @@ final class UpstreamBlocks {
     private void beginChange() {
         repair();
         isChanging = true;
-        if (lane.placement.step == Placement.WHOLE) {
-            lane.placement.step = Placement.BEGUN;
+        if (lane.placement.step == BestFit.WHOLE) {
+            lane.placement.step = BestFit.BEGUN;
         }
     }
 
     private void endChange() {
         isChanging = false;
-        if (lane.placement.step == Placement.BEGUN) {
-            lane.placement.step = Placement.WHOLE;
+        if (lane.placement.step == BestFit.BEGUN) {
+            lane.placement.step = BestFit.WHOLE;
         }
     }
 
@@ -265,15 +266,19 @@ final class UpstreamBlocks {
         return sizes.addresses();
     }
 
-    /** Returns the reserves, or what is leaving, by address. Under the lane's lock. */
-    List<ArenaSnapshot.Span> list(boolean isLeaving) {
-        final List<ArenaSnapshot.Span> spans = new ArrayList<>();
+    /** Lists the reserves and what is leaving, in no order. Under the lane's lock. */
+    List<Chunk> list() {
+        final List<Chunk> blocks = new ArrayList<>();
         for (int slot = 0; slot < sizes.capacity(); slot++) {
-            if (sizes.address(slot) != 0 && isLeaving == sizes.value(slot) < 0) {
-                spans.add(new ArenaSnapshot.Span(sizes.address(slot), Math.abs(sizes.value(slot))));
+            final long address = sizes.address(slot);
+            final long byteSize = sizes.value(slot);
+            if (address != 0) {
+                blocks.add(
+                        byteSize > 0
+                                ? new Chunk(address, byteSize, byteSize, State.LIVE, 0)
+                                : new Chunk(address, -byteSize, 0, State.UNRETURNED, 0));
             }
         }
-        spans.sort(Comparator.comparing(ArenaSnapshot.Span::address, Long::compareUnsigned));
-        return spans;
+        return blocks;
     }
 }

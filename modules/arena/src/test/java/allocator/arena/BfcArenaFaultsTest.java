@@ -117,13 +117,13 @@ class BfcArenaFaultsTest {
     void aDriverErrorLeavesTheArenaAsItWas() {
         final BfcArena arena = arena(ExtendStrategy.POWER_OF_TWO);
         arena.alloc(1000);
-        final ArenaSnapshot before = arena.snapshot();
+        final ArenaState before = ArenaState.of(arena);
         device.failAllocs(number -> true);
 
         assertThatThrownBy(() -> arena.alloc(1_000_000)).isInstanceOf(DeviceException.class);
         assertThatThrownBy(() -> arena.reserve(100)).isInstanceOf(DeviceException.class);
 
-        assertThat(arena.snapshot()).isEqualTo(before);
+        assertThat(ArenaState.of(arena)).isEqualTo(before);
     }
 
     @Test
@@ -241,12 +241,12 @@ class BfcArenaFaultsTest {
         final BfcArena arena = arena(ExtendStrategy.SAME_AS_REQUESTED);
         final FakeStream stream = new FakeStream();
         arena.free(arena.allocOnStream(10 * KIB, stream));
-        final ArenaSnapshot before = arena.snapshot();
+        final ArenaState before = ArenaState.of(arena);
         stream.before(Faults.on("flush", new DeviceException("injected failure", null)));
 
         assertThatThrownBy(arena::shrink).isInstanceOf(DeviceException.class);
 
-        assertThat(arena.snapshot()).isEqualTo(before);
+        assertThat(ArenaState.of(arena)).isEqualTo(before);
         stream.before(Faults.NONE);
         assertThat(arena.shrink().bytesReleased()).isEqualTo(10 * KIB);
     }
@@ -260,11 +260,11 @@ class BfcArenaFaultsTest {
             }
         };
         final BfcArena arena = new BfcArena(broken, ArenaConfig.DEFAULT);
-        final ArenaSnapshot before = arena.snapshot();
+        final ArenaState before = ArenaState.of(arena);
 
         assertThatThrownBy(() -> arena.alloc(5 << 20)).isInstanceOf(UnsatisfiedLinkError.class);
 
-        assertThat(arena.snapshot()).isEqualTo(before);
+        assertThat(ArenaState.of(arena)).isEqualTo(before);
     }
 
     /** In a JVM of its own, which ends with an exception if a chunk is lost. */

@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class BfcArenaMisuseTest {
     private final FakeDevice device = new FakeDevice();
     private final BfcArena arena = new BfcArena(device, ArenaConfig.DEFAULT);
-    private ArenaSnapshot before;
+    private ArenaState before;
     private long block;
     private long reserve;
 
@@ -42,12 +42,12 @@ class BfcArenaMisuseTest {
         block = arena.alloc(1000);
         arena.alloc(300_000);
         reserve = arena.reserve(1000);
-        before = arena.snapshot();
+        before = ArenaState.of(arena);
     }
 
     @AfterEach
     void nothingHasChanged() {
-        assertThat(arena.snapshot()).isEqualTo(before);
+        assertThat(ArenaState.of(arena)).isEqualTo(before);
         arena.checkConsistency();
         arena.free(block);
         arena.free(reserve);
@@ -81,10 +81,10 @@ class BfcArenaMisuseTest {
     }
 
     /** The snapshot from before, but for the count of failures and the growth that a request leaves behind. */
-    private ArenaSnapshot withFailures(int failures) {
-        final ArenaSnapshot now = arena.snapshot();
+    private ArenaState withFailures(int failures) {
+        final ArenaState now = ArenaState.of(arena);
         assertThat(now.stats().numFailedAllocs()).isEqualTo(failures);
-        assertThat(now.regions()).isEqualTo(before.regions());
+        assertThat(now.chunks()).isEqualTo(before.chunks());
         return now;
     }
 
@@ -128,7 +128,7 @@ class BfcArenaMisuseTest {
     void aSecondFreeIsRejected() {
         final long twice = arena.alloc(5000);
         arena.free(twice);
-        before = arena.snapshot();
+        before = ArenaState.of(arena);
 
         assertThatThrownBy(() -> arena.free(twice)).isInstanceOf(DoubleFreeException.class);
     }
@@ -140,7 +140,7 @@ class BfcArenaMisuseTest {
         final long right = arena.alloc(700_000 - 1024 * 400);
         arena.free(left);
         arena.free(right);
-        before = arena.snapshot();
+        before = ArenaState.of(arena);
 
         assertThatThrownBy(() -> arena.free(right)).isInstanceOf(DoubleFreeException.class);
         assertThatThrownBy(() -> arena.free(right + 1)).isInstanceOf(ForeignAddressException.class);
@@ -150,7 +150,7 @@ class BfcArenaMisuseTest {
     void aSecondFreeOfAReserveIsRejected() {
         final long twice = arena.reserve(5000);
         arena.free(twice);
-        before = arena.snapshot();
+        before = ArenaState.of(arena);
 
         assertThatThrownBy(() -> arena.free(twice)).isInstanceOf(ForeignAddressException.class);
     }
@@ -178,7 +178,7 @@ class BfcArenaMisuseTest {
                 () -> closed.free(address),
                 () -> closed.stats(),
                 () -> closed.shrink(),
-                () -> closed.snapshot(),
+                () -> closed.inspect(),
                 () -> closed.requestedSize(address),
                 () -> closed.releaseStream(new FakeStream()));
 

@@ -146,7 +146,7 @@ class BfcArenaModelTest {
             perform(step, arena, model, streams, live);
             arena.checkConsistency();
             assertThat(arena.stats()).isEqualTo(model.stats());
-            assertThat(chunks(arena)).isEqualTo(model.snapshot());
+            assertThat(ArenaState.chunksOf(arena)).isEqualTo(model.snapshot());
             assertThat(device.liveBytes()).isEqualTo(arena.stats().bytesHeld());
             assertThat(device.requestedSizes()).isEqualTo(modelDevice.requestedSizes());
         }
@@ -212,12 +212,6 @@ class BfcArenaModelTest {
                 live.add(address);
             }
         }
-    }
-
-    private static List<ArenaSnapshot.Chunk> chunks(BfcArena arena) {
-        return arena.snapshot().regions().stream()
-                .flatMap(region -> region.chunks().stream())
-                .toList();
     }
 
     @Provide

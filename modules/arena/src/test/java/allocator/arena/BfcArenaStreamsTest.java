@@ -3,6 +3,7 @@ package allocator.arena;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.arena.chunk.ChunkValue;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceType;
@@ -40,10 +41,8 @@ class BfcArenaStreamsTest {
     private final FakeStream s1 = new FakeStream();
     private final FakeStream s2 = new FakeStream();
 
-    private List<ArenaSnapshot.Chunk> chunks() {
-        return arena.snapshot().regions().stream()
-                .flatMap(region -> region.chunks().stream())
-                .toList();
+    private List<ChunkValue> chunks() {
+        return ArenaState.chunksOf(arena);
     }
 
     @Test
@@ -172,9 +171,9 @@ class BfcArenaStreamsTest {
     @Test
     void aReleaseOfAnUnknownStreamDoesNothing() {
         arena.alloc(100);
-        final ArenaSnapshot before = arena.snapshot();
+        final ArenaState before = ArenaState.of(arena);
         arena.releaseStream(s1);
-        assertThat(arena.snapshot()).isEqualTo(before);
+        assertThat(ArenaState.of(arena)).isEqualTo(before);
     }
 
     @Test
@@ -182,7 +181,7 @@ class BfcArenaStreamsTest {
         final long a = arena.allocOnStream(1024, s1);
         arena.free(a);
 
-        final ArenaSnapshot.Chunk whole = chunks().getFirst();
+        final ChunkValue whole = chunks().getFirst();
         assertThat(chunks()).hasSize(1);
         assertThat(whole.streamId()).isEqualTo(s1.id());
         assertThat(whole.untouchedTailBytes()).isEqualTo(REGION - 1024);
@@ -225,7 +224,7 @@ class BfcArenaStreamsTest {
         arena.free(b);
         arena.free(a);
 
-        assertThat(chunks()).extracting(ArenaSnapshot.Chunk::streamId).containsExactly(0L, s2.id());
+        assertThat(chunks()).extracting(ChunkValue::streamId).containsExactly(0L, s2.id());
     }
 
     /** A shrink must not return memory that queued work may still use. */

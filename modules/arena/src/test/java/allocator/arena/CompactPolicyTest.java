@@ -143,14 +143,4 @@ class CompactPolicyTest {
         assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> arena.alloc(1));
         arena.close();
     }
-
-    @Test
-    void aSnapshotHasTheChunksOfTheRange() {
-        final long block = arena.alloc(1000);
-        final ArenaSnapshot snapshot = arena.snapshot();
-        assertThat(snapshot.regions()).hasSize(1);
-        assertThat(snapshot.regions().getFirst().chunks().stream().filter(chunk -> !chunk.isFree()))
-                .extracting(ArenaSnapshot.Chunk::address)
-                .containsExactly(block);
-    }
 }

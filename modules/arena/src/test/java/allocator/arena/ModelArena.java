@@ -1,5 +1,6 @@
 package allocator.arena;
 
+import allocator.arena.chunk.ChunkValue;
 import allocator.spi.AllocatorStats;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
@@ -378,9 +379,9 @@ final class ModelArena {
     }
 
     /** Returns all chunks in order of address. */
-    List<ArenaSnapshot.Chunk> snapshot() {
+    List<ChunkValue> snapshot() {
         return chunks().stream()
-                .map(chunk -> new ArenaSnapshot.Chunk(
+                .map(chunk -> new ChunkValue(
                         chunk.start,
                         chunk.size(),
                         chunk.isFree,

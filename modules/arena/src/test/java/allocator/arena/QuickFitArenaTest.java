@@ -135,7 +135,7 @@ class QuickFitArenaTest {
         assertThat(stats.bytesInUse()).isZero();
         assertThat(stats.freeBytes()).isEqualTo(64 * GRANULE);
         assertThat(stats.largestFreeChunk()).isEqualTo(64 * GRANULE);
-        assertThat(arena.snapshot().regions().getFirst().chunks()).hasSize(1);
+        assertThat(ArenaState.of(arena).chunks()).hasSize(1);
     }
 
     @Test

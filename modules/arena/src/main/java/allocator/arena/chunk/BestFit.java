@@ -1,11 +1,14 @@
 package allocator.arena.chunk;
 
 import allocator.arena.chunk.StreamSlots.Slot;
+import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.SyncStream;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Best fit with coalescing, as in ONNX Runtime.
+ * The chunks of a lane under a placement policy, which decides which free memory serves a request: best fit with
+ * coalescing, as in ONNX Runtime.
  *
  * <p><b>Best fit.</b> A request takes the least chunk in order of (size, address) that is large enough and that the
  * requester may use. A chunk of twice the request or more, or with {@code maxDeadGranules} to spare, is split: the
@@ -17,6 +20,12 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Coalescing.</b> Freed memory merges with its free neighbours at once; see {@link ChunkStore}.
  *
+ * <p><b>Other policies</b> are subclasses, which override the methods that take and free memory and may <em>cache</em>
+ * freed chunks in front of best fit. A cached chunk is in use to best fit, but not live to the caller. Policy and
+ * chunks are one object, for the reason that {@link ChunkStore} gives. There are few subclasses, so that a call is
+ * inlined: with one policy loaded it has one target, with two of them two. It is not sealed, as the subclass for pages
+ * is in their package, which a class path does not allow.
+ *
  * <p>Invariants, checked by {@link ConsistencyCheck}: the chunks of a region cover it without gaps; two free neighbours
  * have two different owners; a free chunk has one entry in its owner's index of free chunks, and its untouched head and
  * tail, where not empty, have one each in its owner's index of untouched ends.
@@ -24,14 +33,44 @@ import org.jspecify.annotations.Nullable;
  * <p>Costs: finding, freeing and splitting are logarithmic in the number of free chunks; {@link StreamSearch} states
  * what streams add. Releasing a stream is proportional to its free chunks; attaching and detaching a region to the
  * region's.
+ *
+ * <p>Not safe for use by several threads.
  */
-public sealed class BestFit extends Placement permits BackedFit, QuickFit {
+public class BestFit extends ChunkStore {
     private static final int NONE = Chunks.NONE;
+
+    /** No memory: no region begins at this address. */
+    public static final long NO_ADDRESS = 0;
+
+    /** A {@link #step}: nothing has been begun. */
+    public static final int WHOLE = -1;
+
+    /** A {@link #step}: an operation has been begun, and the indexes may not agree with the chunks. */
+    public static final int BEGUN = -2;
+
+    /** A {@link #step}: a chunk has been freed, and the indexes may not agree with the chunks. */
+    public static final int FREED = -3;
+
+    /** A {@link #step}: the placement is closed. */
+    public static final int CLOSED = -4;
+
+    /**
+     * How far the operation under the lane's lock has come: one of the constants, or the chunk that is being made live,
+     * which {@link #repair} frees again, as the caller does not learn its address. The lane sets it to {@link #WHOLE}
+     * when its work under the lock is complete, and repairs before the next if it is neither that nor {@link #CLOSED}.
+     * A field, as a call may fail where the stack ends.
+     */
+    public int step = WHOLE;
+
+    final StreamSearch streamSearch = new StreamSearch(this);
+
+    /** The slot of memory that is bound to no stream. */
+    final Slot unbound = slots.unbound();
 
     private final long maxDeadGranules;
 
     /** The key of what {@link #find} found: the chunk's own, or that of its untouched head or tail. */
-    long foundKey;
+    protected long foundKey;
 
     /** Whether {@link #find} found an untouched head or tail. */
     boolean isEndFound;
@@ -47,7 +86,23 @@ public sealed class BestFit extends Placement permits BackedFit, QuickFit {
         this.maxDeadGranules = maxDeadGranules;
     }
 
-    @Override
+    /**
+     * Creates a placement for regions that are only addresses, much larger than what lives in them: a chunk is split
+     * whatever its excess, and a lane that is hardly used takes little Java heap.
+     */
+    protected BestFit() {
+        this(1);
+        slots.fewEntries = StreamSlots.FEW_ENTRIES;
+    }
+
+    /**
+     * Takes memory.
+     *
+     * @param granules granules needed, at least 1
+     * @param requested bytes that the caller requested, to be remembered
+     * @param requester the stream that requests it, {@code null} for none
+     * @return the address, {@link #NO_ADDRESS} if there is no chunk that is large enough and that the requester may use
+     */
     public long take(long granules, long requested, @Nullable SyncStream requester) {
         return takeBestFit(granules, requested, slot(requester));
     }
@@ -59,7 +114,7 @@ public sealed class BestFit extends Placement permits BackedFit, QuickFit {
     }
 
     /** Takes what {@link #find} has found, or the front of it. */
-    final long takeFound(int found, long granules, long requested, Slot requester) {
+    protected final long takeFound(int found, long granules, long requested, Slot requester) {
         ensureSpare();
         step = found;
         final Region region = region(found);
@@ -92,12 +147,45 @@ public sealed class BestFit extends Placement permits BackedFit, QuickFit {
         return region.address(offset);
     }
 
+    /** Takes the part of what {@link #find} has found, wherever in it, that starts at an address. */
+    protected final long takeAt(long address, int found, long granules, long requested, Slot slot) {
+        final Region region = region(found);
+        final long offset = Granules.floor(address - region.base);
+        final long start = foundAddress(found);
+        if (address == start) {
+            return takeFound(found, granules, requested, slot);
+        }
+        ensureSpare();
+        region.ensureEntry(offset);
+        step = BEGUN; // until the chunk that is taken is known
+        final long first = Granules.floor(start - region.base);
+        final long whole = SizeOrder.granules(foundKey);
+        final int owner = chunks.owner(found);
+        int left = found;
+        if (isEndFound) {
+            left = carve(region, found, owner, foundKey, whole, offset - first);
+        } else {
+            removeFree(region, found, owner, first, whole);
+        }
+        final int right = split(left, offset, offset - first, whole - (offset - first));
+        region.enter(this, right, offset);
+        // Without an owner, it belongs to the next chunk, which another stream may own.
+        final long merged = mergeWithNext(region, right, offset, whole - (offset - first));
+        insertFree(region, right, chunks.owner(right), offset, merged);
+        foundKey = key(region, offset, merged);
+        isEndFound = false;
+        final long taken = takeFound(right, granules, requested, slot);
+        ensureSpare();
+        coalesce(region, left, first, offset - first); // after that, so that it is not merged with what was taken
+        return taken;
+    }
+
     /**
      * Finds the best fit: a chunk, or a chunk with an untouched head or tail; {@link #isEndFound} says which.
      *
      * @param least the least key that fits
      */
-    final int find(long least, Slot requester) {
+    protected final int find(long least, Slot requester) {
         final int found = unboundFree.isEmpty() ? NONE : unboundFree.ceiling(least);
         foundKey = found == NONE ? SizeOrder.END : unboundFree.foundKey();
         isEndFound = false;
@@ -106,9 +194,24 @@ public sealed class BestFit extends Placement permits BackedFit, QuickFit {
 
     private int findAmongOwned(long least, Slot requester, int unboundFit) {
         final int found = streamSearch.find(least, requester, unboundFit, foundKey);
-        foundKey = streamSearch.foundKey();
-        isEndFound = streamSearch.isEndFound();
+        foundKey = streamSearch.foundKey;
+        isEndFound = streamSearch.isEndFound;
         return found;
+    }
+
+    /** Returns the first address of what {@link #find} has found. */
+    protected final long foundAddress(int found) {
+        final Region region = region(found);
+        final long offset = chunks.offset(found);
+        if (!isEndFound || isHeadFound(region, found, offset)) {
+            return region.address(offset);
+        }
+        return region.address(offset + granules(region, found) - chunks.untouchedTail(found));
+    }
+
+    private boolean isHeadFound(Region region, int found, long offset) {
+        final long head = chunks.untouchedHead(found);
+        return head > 0 && key(region, offset, head) == foundKey;
     }
 
     /** Makes a cached chunk live again for the owner of a slot, and returns its address. */
@@ -125,17 +228,23 @@ public sealed class BestFit extends Placement permits BackedFit, QuickFit {
         return address(region, chunk);
     }
 
-    @Override
+    /** Returns the size in granules of the chunk taken last. */
     public final long takenGranules() {
         return takenGranules;
     }
 
-    @Override
+    /** Makes room for one {@link #free}, so that it cannot fail half way. */
     public void prepareFree() {
         ensureSpare();
     }
 
-    @Override
+    /**
+     * Frees a live chunk. Call {@link #prepareFree} before.
+     *
+     * @param region its region
+     * @param chunk the chunk
+     * @param granules its size
+     */
     public void free(Region region, int chunk, long granules) {
         final Slot owner = slots.get(chunks.owner(chunk));
         final SyncStream stream = owner.stream;
@@ -161,7 +270,11 @@ public sealed class BestFit extends Placement permits BackedFit, QuickFit {
         coalesce(region, chunk, chunks.offset(chunk), granules);
     }
 
-    @Override
+    /**
+     * Unbinds what a stream has freed. What it has in use stays bound, as the stream may go on using it.
+     *
+     * @param stream the stream; nothing happens if it has no memory here
+     */
     public void endRun(SyncStream stream) {
         final Slot slot = slots.find(stream);
         if (slot != null) {
@@ -170,7 +283,11 @@ public sealed class BestFit extends Placement permits BackedFit, QuickFit {
         }
     }
 
-    @Override
+    /**
+     * Unbinds all memory of a stream, free and in use.
+     *
+     * @param stream the stream; nothing happens if it has no memory here
+     */
     public void releaseStream(SyncStream stream) {
         final Slot slot = slots.find(stream);
         if (slot != null) {
@@ -180,25 +297,173 @@ public sealed class BestFit extends Placement permits BackedFit, QuickFit {
         }
     }
 
-    /** Does nothing: a freed chunk is merged at once. */
-    @Override
+    /**
+     * Unbinds the memory of streams that have ended, which no stream is known to have waited for. Takes time
+     * proportional to the number of streams with memory here: call it before a region is added.
+     */
+    public final void unbindEnded() {
+        for (int number = 1; number < slots.count(); number++) {
+            final SyncStream stream = slots.get(number).stream;
+            if (stream != null && stream.hasEnded()) {
+                releaseStream(stream);
+            }
+        }
+    }
+
+    /**
+     * Gives back Java heap that the tables no longer need, in time proportional to the number of streams, and to that
+     * of chunks if there is something to give back.
+     */
+    public final void compact() {
+        mergeCached();
+        Compaction.of(this);
+    }
+
+    /** Merges what is cached, so that every chunk is live or free. */
     public void mergeCached() {}
 
-    @Override
+    /** Forgets which chunks are cached. */
     void clearCache() {}
 
-    @Override
+    /** Enters a chunk that its record says is cached. */
     void recache(int chunk, long granules) {
         throw new IllegalStateException("best fit caches nothing");
     }
 
-    @Override
+    /** Returns the number of cached chunks, counted one by one. */
     int cachedChunks() {
         return 0;
     }
 
-    @Override
+    /** Returns the size of all cached chunks in granules. */
     long cachedGranules() {
         return 0;
+    }
+
+    /**
+     * Rebuilds all that follows from the chunks after an operation failed half way. A chunk that was being taken is
+     * free again, and everything else is as the chunks' records say. Takes time proportional to the number of chunks.
+     * If it fails itself, it can be repeated.
+     *
+     * @return what is live now
+     */
+    public final Repair.Live repair() {
+        return Repair.of(this);
+    }
+
+    /** Returns the regions. */
+    public final Regions regions() {
+        return regions;
+    }
+
+    /** Returns the number of chunks. */
+    public final int chunkCount() {
+        return chunks.count();
+    }
+
+    /** Returns the chunk after one by address, {@link Region#NO_CHUNK} at the end of its region. */
+    public final int next(int chunk) {
+        return chunks.next(chunk);
+    }
+
+    /** Returns the bytes that the caller of a live chunk requested. */
+    public final long requested(int chunk) {
+        return chunks.requested(chunk);
+    }
+
+    /** Returns whether a chunk is live: neither free nor cached. */
+    public final boolean isLive(int chunk) {
+        return chunks.isLive(chunk);
+    }
+
+    /** Returns what a chunk is used for: it is live, waits for its stream, is cached, or free. */
+    public final State state(int chunk) {
+        if (chunks.isLive(chunk)) {
+            return State.LIVE;
+        }
+        return chunks.isCached(chunk) ? State.CACHED : streamId(chunk) == 0 ? State.FREE : State.WAITING;
+    }
+
+    /** Returns the id of the stream that owns a chunk, 0 if no stream does. Calls no stream. */
+    public final long streamId(int chunk) {
+        return slots.get(chunks.owner(chunk)).streamId();
+    }
+
+    /** Returns the stream that owns a chunk, {@code null} if no stream does. */
+    protected final @Nullable SyncStream stream(int chunk) {
+        return slots.get(chunks.owner(chunk)).stream;
+    }
+
+    /** Returns the stamp of a free chunk that a stream owns: the stream's sync id when it was freed. */
+    protected final long stamp(int chunk) {
+        return chunks.stamp(chunk);
+    }
+
+    /** Returns the chunk that contains an address of a region. May take long: for messages. */
+    public final int chunkContaining(Region region, long address) {
+        final long offset = Granules.floor(address - region.base);
+        int chunk = region.first;
+        for (int next = chunks.next(chunk); next != NONE && chunks.offset(next) <= offset; next = chunks.next(next)) {
+            chunk = next;
+        }
+        return chunk;
+    }
+
+    /**
+     * Adds the streams that own memory in a region to {@code owners}, by id: a stream's own methods may do anything.
+     */
+    public final void addOwners(Region region, Map<Long, SyncStream> owners) {
+        for (int chunk = region.first; chunk != NONE; chunk = chunks.next(chunk)) {
+            final SyncStream stream = stream(chunk);
+            if (stream != null) {
+                owners.put(stream.id(), stream);
+            }
+        }
+    }
+
+    /** Returns the granules of the largest free chunk of any owner. */
+    public final long largest() {
+        return streamSearch.largest();
+    }
+
+    /** Returns the granules of the largest free memory that a stream, or {@code null} for none, may use. */
+    public final long largestFor(@Nullable SyncStream requester) {
+        return streamSearch.largestFor(slot(requester));
+    }
+
+    /**
+     * Returns the slot of a requester in regions that are only addresses, where the classes of unbound memory are late.
+     */
+    protected final Slot slotForAddresses(@Nullable SyncStream requester) {
+        ensureClasses(unbound);
+        return slot(requester);
+    }
+
+    /** Returns the slot of a requester; makes one for a stream that has none. */
+    final Slot slot(@Nullable SyncStream requester) {
+        if (requester == null) {
+            return unbound;
+        }
+        chunks.trackUntouchedEnds();
+        Slot slot = slots.find(requester);
+        if (slot == null) {
+            final int before = step;
+            step = BEGUN;
+            slot = slots.add(requester, regions.largest());
+            step = before;
+        }
+        slots.setLatest(slot);
+        ensureClasses(slot);
+        return slot;
+    }
+
+    /** Makes the classes that a slot needs for the largest region. */
+    final void ensureClasses(Slot slot) {
+        if (slot.needsClasses(regions.largest(), slots.fewEntries)) {
+            final int before = step;
+            step = BEGUN;
+            slot.ensureClasses(regions.largest());
+            step = before;
+        }
     }
 }

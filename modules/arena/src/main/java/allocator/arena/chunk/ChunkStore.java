@@ -3,29 +3,166 @@ package allocator.arena.chunk;
 import allocator.arena.chunk.StreamSlots.Slot;
 
 /**
- * The chunks of a lane: splits and merges them, and keeps the indexes of free chunks up to date.
+ * The regions of a lane and the chunks in them: which chunk lies where, which are free, and how they split and merge.
+ * The records, the regions' indexes of addresses and the owners' indexes of free chunks change together here.
  *
- * <p>Free neighbours with the same owner are one chunk, and so are free neighbours of which one is unbound. If they
- * were not, a single stream would be worse off than no stream: what it frees could not rejoin the untouched rest of a
- * region. As the merged chunk is the stream's, unbound memory in it would be lost to other streams; so an owned chunk
- * remembers its <em>untouched head and tail</em>, the granules at its ends that the owner never used.
+ * <p>Each free chunk is in the index of its owner; a chunk without owner is in that of slot 0. Free neighbours with the
+ * same owner are one chunk, and so are free neighbours of which one is unbound. If they were not, a single stream would
+ * be worse off than no stream: what it frees could not rejoin the untouched rest of a region. As the merged chunk is
+ * the stream's, unbound memory in it would be lost to other streams; so an owned chunk remembers its <em>untouched head
+ * and tail</em>, the granules at its ends that the owner never used. They are in a second index of the owner. With many
+ * owners, indexes of all of them have these entries as well.
  *
  * <pre>
  *   chunks           | in use | free, owner s, stamp 7                      | in use | free, unbound |
  *   an owned chunk            | untouched head | used by s | untouched tail |
  * </pre>
+ *
+ * <p>The base of {@link BestFit}, and not an object of its own, so that a policy reaches the records through one
+ * reference: compiled code then loads an array, and checks an index, once for each call and not once for each object.
  */
-class ChunkStore extends FreeChunks {
+class ChunkStore {
     private static final int NONE = Chunks.NONE;
 
     /** The most entries that one operation makes in the indexes of owners: three chunks, each with two ends. */
     private static final int MAX_INSERTS = 9;
+
+    final Chunks chunks = new Chunks();
+    final Regions regions = new Regions();
+    final WindowTables tables = new WindowTables();
+    final SortedTrees trees = new SortedTrees();
+    final StreamSlots slots = new StreamSlots(trees);
+
+    /* A field, as each load on the way to the index waits for the one before. */
+    final FreeIndex unboundFree = slots.unbound().free;
+
+    /** Returns a region without memory, to be added later, with an id that no other region has. */
+    public final Region newRegion(long granules) {
+        return new Region(regions.freeId(), granules, regions.count() == 0);
+    }
+
+    /** Makes room for {@link #attach} with a region of up to {@code granules}. */
+    public final void prepareRegion(long granules) {
+        ensureSpare();
+        slots.ensureClasses(granules);
+        regions.ensureSpare();
+    }
+
+    /** Adds a region, wholly free. Call {@link #prepareRegion} before. */
+    public final void attach(Region region) {
+        final int chunk = chunks.create(region.id, 0);
+        region.first = chunk;
+        regions.add(region);
+        region.enter(this, chunk, 0);
+        insertFree(region, chunk, StreamSlots.UNBOUND, 0, region.granules);
+    }
+
+    /** Removes a region whose chunks are all free. */
+    public final void detach(Region region) {
+        for (int chunk = region.first; chunk != NONE; chunk = chunks.next(chunk)) {
+            removeFree(region, chunk, chunks.owner(chunk), chunks.offset(chunk), granules(region, chunk));
+        }
+        regions.remove(region);
+        region.clear(this);
+        for (int chunk = region.first; chunk != NONE; ) {
+            final int next = chunks.next(chunk);
+            chunks.retire(chunk);
+            chunk = next;
+        }
+    }
+
+    /** Returns the region of a chunk. */
+    protected final Region region(int chunk) {
+        return regions.get(chunks.region(chunk));
+    }
+
+    /** Returns the size of a chunk in granules. */
+    final long granules(int chunk) {
+        return granules(region(chunk), chunk);
+    }
+
+    /** Returns the size of a chunk of {@code region} in granules. */
+    public final long granules(Region region, int chunk) {
+        final int next = chunks.next(chunk);
+        return (next == Chunks.NONE ? region.granules : chunks.offset(next)) - chunks.offset(chunk);
+    }
+
+    /** Returns the address of a chunk of {@code region}. */
+    public final long address(Region region, int chunk) {
+        return region.address(chunks.offset(chunk));
+    }
+
+    /** Returns the live chunk that starts at {@code address}, {@link Chunks#NONE} if none does. */
+    public final int liveChunk(Region region, long address) {
+        final long offset = address - region.base;
+        if (!Granules.isWhole(offset)) {
+            return NONE;
+        }
+        final int chunk = region.startingAt(this, Granules.floor(offset));
+        return chunk == NONE || !chunks.isLive(chunk) ? NONE : chunk;
+    }
 
     /** Makes room in all tables, so that no operation fails half way. */
     final void ensureSpare() {
         chunks.ensureSpare(3);
         tables.ensureSpare();
         trees.ensureSpare(slots.count() == 1 ? 1 : slots.all == null ? MAX_INSERTS : 2 * MAX_INSERTS);
+    }
+
+    static long key(Region region, long offset, long granules) {
+        return SizeOrder.key(granules, region.address(offset));
+    }
+
+    /** Inserts a free chunk. Call {@link #ensureSpare} before. */
+    final void insertFree(Region region, int chunk, int owner, long offset, long granules) {
+        if (owner == StreamSlots.UNBOUND) {
+            unboundFree.add(key(region, offset, granules), chunk);
+            return;
+        }
+        insertOwned(slots.get(owner), region, chunk, offset, granules);
+        if (slots.all != null) {
+            insertOwned(slots.all, region, chunk, offset, granules);
+        }
+    }
+
+    private void insertOwned(FreeIndexes indexes, Region region, int chunk, long offset, long granules) {
+        indexes.free.add(key(region, offset, granules), chunk);
+        if (chunks.hasUntouchedEnds(chunk)) {
+            final long head = chunks.untouchedHead(chunk);
+            final long tail = chunks.untouchedTail(chunk);
+            if (head > 0) {
+                indexes.untouchedEnds.add(key(region, offset, head), chunk);
+            }
+            if (tail > 0) {
+                indexes.untouchedEnds.add(key(region, offset + granules - tail, tail), chunk);
+            }
+        }
+    }
+
+    /** Removes a free chunk. */
+    final void removeFree(Region region, int chunk, int owner, long offset, long granules) {
+        if (owner == StreamSlots.UNBOUND) {
+            unboundFree.remove(key(region, offset, granules));
+            return;
+        }
+        removeOwned(slots.get(owner), region, chunk, offset, granules);
+        if (slots.all != null) {
+            removeOwned(slots.all, region, chunk, offset, granules);
+        }
+    }
+
+    private void removeOwned(FreeIndexes indexes, Region region, int chunk, long offset, long granules) {
+        indexes.free.remove(key(region, offset, granules));
+        if (chunks.hasUntouchedEnds(chunk)) {
+            final long head = chunks.untouchedHead(chunk);
+            final long tail = chunks.untouchedTail(chunk);
+            if (head > 0) {
+                indexes.untouchedEnds.remove(key(region, offset, head));
+            }
+            if (tail > 0) {
+                indexes.untouchedEnds.remove(key(region, offset + granules - tail, tail));
+            }
+        }
     }
 
     /**
@@ -45,11 +182,29 @@ class ChunkStore extends FreeChunks {
         region.ensureEntry(cut);
         region.ensureEntry((isHead ? offset : cut) + splitGranules);
         removeFree(region, chunk, owner, offset, granules);
-        final int right = chunks.splitOwned(chunk, cut, isHead, Chunks.ends(isHead ? 0 : head, isHead ? tail : 0));
+        final int right = split(chunk, cut, cut - offset, offset + granules - cut);
         region.enter(this, right, cut);
         final int used = isHead ? right : chunk;
         insertFree(region, used, owner, isHead ? cut : offset, granules - cutGranules);
         return isHead ? chunk : right;
+    }
+
+    /** Splits a free chunk that is in no index; a part without memory that the owner has used has no owner. */
+    final int split(int chunk, long offset, long left, long right) {
+        final int owner = chunks.owner(chunk);
+        if (owner == StreamSlots.UNBOUND) {
+            return chunks.split(chunk, offset, 0, 0, 0, 0);
+        }
+        final long head = chunks.untouchedHead(chunk);
+        final long tail = chunks.untouchedTail(chunk);
+        final long owned = Chunks.ownedWord(owner, chunks.stamp(chunk));
+        return chunks.split(
+                chunk,
+                offset,
+                head >= left ? 0 : owned,
+                Chunks.ends(head, Math.max(0, tail - right)),
+                tail >= right ? 0 : owned,
+                Chunks.ends(Math.max(0, head - left), tail));
     }
 
     /**
@@ -201,26 +356,5 @@ class ChunkStore extends FreeChunks {
             chunks.setUnbound(chunk);
             coalesce(region, chunk, offset, granules);
         }
-    }
-
-    /** Adds a region, wholly free. Call {@link #prepareRegion} before. */
-    public final void attach(Region region) {
-        final int chunk = addRegion(region);
-        insertFree(region, chunk, StreamSlots.UNBOUND, 0, region.granules);
-    }
-
-    /** Makes room for {@link #attach} with a region of up to {@code granules}. */
-    public final void prepareRegion(long granules) {
-        ensureSpare();
-        slots.ensureClasses(granules);
-        regions.ensureSpare();
-    }
-
-    /** Removes a region whose chunks are all free. */
-    public final void detach(Region region) {
-        for (int chunk = region.first; chunk != NONE; chunk = chunks.next(chunk)) {
-            removeFree(region, chunk, chunks.owner(chunk), chunks.offset(chunk), granules(region, chunk));
-        }
-        removeRegion(region);
     }
 }

@@ -76,12 +76,11 @@ final class Chunks {
     /** Makes room, so that the next {@code count} records are created without allocating. */
     void ensureSpare(int count) {
         if (spare < count) {
-            grow();
+            setCapacity(capacity + Math.max(capacity >> 4, LEAST_GROWTH));
         }
     }
 
-    private void grow() {
-        final int larger = capacity + Math.max(capacity >> 4, LEAST_GROWTH);
+    private void setCapacity(int larger) {
         final long[] largerUntouchedEnds = tracksUntouchedEnds ? Arrays.copyOf(untouchedEnds, larger) : untouchedEnds;
         words = Arrays.copyOf(words, larger * WORDS);
         untouchedEnds = largerUntouchedEnds;
@@ -147,40 +146,31 @@ final class Chunks {
         return rest;
     }
 
-    /** Splits a free chunk with an owner at {@code offset}: one part has no owner, the other has untouched ends. */
-    int splitOwned(int left, long offset, boolean isLeftUnbound, long ends) {
-        final int next = next(left);
-        final int right = create(region(left), offset, left, next);
-        final long[] table = words;
-        final int at = left * WORDS;
-        if (isLeftUnbound) {
-            table[right * WORDS + 2] = table[at + 2];
-            untouchedEnds[right] = ends;
-            table[at + 2] = 0;
-        } else {
-            untouchedEnds[left] = ends;
-        }
-        table[at + 1] = (table[at + 1] & ~LOW_INT) | right;
-        if (next != NONE) {
-            table[next * WORDS + 1] = (table[next * WORDS + 1] & LOW_INT) | ((long) right << Integer.SIZE);
-        }
-        return right;
-    }
-
     /**
-     * Splits a free chunk at {@code offset} into two with the same owner and stamp, and with the given untouched ends.
+     * Splits a free chunk at {@code offset}.
+     *
+     * @param left the chunk, of which the left part keeps the record
+     * @param offset where the right part begins
+     * @param leftOwned what the left part is if it has an owner, from {@link #ownedWord}; 0 if it has none
+     * @param leftEnds its untouched ends, from {@link #ends}
+     * @param rightOwned the same of the right part
+     * @param rightEnds the same of the right part
+     * @return the right part
      */
-    int split(int left, long offset, long leftEnds, long rightEnds) {
+    int split(int left, long offset, long leftOwned, long leftEnds, long rightOwned, long rightEnds) {
         final int next = next(left);
         final int right = create(region(left), offset, left, next);
-        if (tracksUntouchedEnds) {
+        if (leftOwned != 0) {
             untouchedEnds[left] = leftEnds;
+        }
+        if (rightOwned != 0) {
             untouchedEnds[right] = rightEnds;
         }
         final long[] table = words;
         final int at = left * WORDS;
-        table[right * WORDS + 2] = table[at + 2];
+        table[right * WORDS + 2] = rightOwned;
         table[at + 1] = (table[at + 1] & ~LOW_INT) | right;
+        table[at + 2] = leftOwned;
         if (next != NONE) {
             table[next * WORDS + 1] = (table[next * WORDS + 1] & LOW_INT) | ((long) right << Integer.SIZE);
         }
@@ -227,45 +217,37 @@ final class Chunks {
         return Compaction.isSparse(count(), capacity);
     }
 
-    /** Returns smaller tables, to be filled with the records in another order. */
-    Smaller smaller() {
-        return new Smaller();
+    /** Returns smaller tables, to be filled with these records in another order. */
+    Chunks smaller() {
+        final Chunks smaller = new Chunks();
+        smaller.tracksUntouchedEnds = tracksUntouchedEnds;
+        smaller.setCapacity(count() + Math.max(count() >> 3, LEAST_GROWTH));
+        return smaller;
     }
 
-    /** Replaces the tables by smaller ones with the same chunks, in a few stores. */
-    void become(Smaller smaller) {
+    /** Adds a copy of a chunk's record, with a handle of its own. Those of a region are added by address. */
+    void addCopy(Chunks from, int chunk, int owner) {
+        final int at = used * WORDS;
+        final int previous = from.previous(chunk) == NONE ? NONE : used - 1;
+        final int next = from.next(chunk) == NONE ? NONE : used + 1;
+        words[at] = from.word(chunk, 0);
+        words[at + 1] = ((long) previous << Integer.SIZE) | (next & LOW_INT);
+        words[at + 2] = ((long) owner << OWNER_SHIFT) | (from.word(chunk, 2) & MAX_STAMP);
+        if (tracksUntouchedEnds) {
+            untouchedEnds[used] = from.untouchedEnds[chunk];
+        }
+        used++;
+        spare--;
+    }
+
+    /** Takes over smaller tables with the same chunks, in a few stores. */
+    void become(Chunks smaller) {
         words = smaller.words;
         untouchedEnds = smaller.untouchedEnds;
         capacity = smaller.capacity;
-        used = smaller.count;
-        spare = smaller.capacity - smaller.count;
+        used = smaller.used;
+        spare = smaller.spare;
         retired = NONE;
-    }
-
-    /** Smaller tables. */
-    final class Smaller {
-        private final int capacity = Chunks.this.count() + Math.max(Chunks.this.count() >> 3, LEAST_GROWTH);
-        private final long[] words = new long[capacity * WORDS];
-        private final long[] untouchedEnds = new long[tracksUntouchedEnds ? capacity : 0];
-        private int count;
-
-        /** Adds a copy of a chunk's record, with a handle of its own. Those of a region are added by address. */
-        void add(int chunk, int owner) {
-            final int at = count * WORDS;
-            final int previous = previous(chunk) == NONE ? NONE : count - 1;
-            final int next = next(chunk) == NONE ? NONE : count + 1;
-            words[at] = word(chunk, 0);
-            words[at + 1] = ((long) previous << Integer.SIZE) | (next & LOW_INT);
-            words[at + 2] = ((long) owner << OWNER_SHIFT) | (word(chunk, 2) & MAX_STAMP);
-            if (tracksUntouchedEnds) {
-                untouchedEnds[count] = Chunks.this.untouchedEnds[chunk];
-            }
-            count++;
-        }
-
-        int count() {
-            return count;
-        }
     }
 
     /** Returns the number of chunks. */
@@ -306,7 +288,7 @@ final class Chunks {
         setWord(chunk, 1, (word(chunk, 1) & ~LOW_INT) | (next & LOW_INT));
     }
 
-    private void setPrevious(int chunk, int previous) {
+    void setPrevious(int chunk, int previous) {
         setWord(chunk, 1, (word(chunk, 1) & LOW_INT) | ((long) previous << Integer.SIZE));
     }
 
@@ -387,11 +369,6 @@ final class Chunks {
         final int at = chunk * WORDS;
         table[at] |= CACHED;
         table[at + 2] = ((long) owner << OWNER_SHIFT) | (below & LOW_INT);
-    }
-
-    /** Corrects the link to the previous chunk. */
-    void relink(int chunk, int previous) {
-        setPrevious(chunk, previous);
     }
 
     /**

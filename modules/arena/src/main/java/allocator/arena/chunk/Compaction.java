@@ -13,20 +13,20 @@ final class Compaction {
     /** Entries that a table always may have. */
     private static final int LEAST = 1024;
 
-    private final Placement placement;
+    private final BestFit placement;
     private final Chunks chunks;
     private final Regions regions;
     private final StreamSlots slots;
 
-    private Compaction(Placement placement) {
+    private Compaction(BestFit placement) {
         this.placement = placement;
         chunks = placement.chunks;
         regions = placement.regions;
         slots = placement.slots;
     }
 
-    /** Makes the tables of a placement smaller in which nothing is cached, by a thread that has touched its stack. */
-    static void of(Placement placement) {
+    /** Makes the tables of a placement smaller in which nothing is cached. */
+    static void of(BestFit placement) {
         new Compaction(placement).run();
     }
 
@@ -44,7 +44,7 @@ final class Compaction {
 
     private void makeAgain() {
         final StreamSlots.Smaller smallerSlots = slots.smaller();
-        final Chunks.Smaller smallerChunks = chunks.smaller();
+        final Chunks smallerChunks = chunks.smaller();
         final int[] firsts = new int[regions.count()];
         final int[][] heads = new int[regions.count()][];
         for (int i = 0; i < regions.count(); i++) {
@@ -52,23 +52,23 @@ final class Compaction {
             firsts[i] = smallerChunks.count();
             long last = 0;
             for (int chunk = region.first; chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
-                smallerChunks.add(chunk, smallerSlots.number(chunks.owner(chunk)));
+                smallerChunks.addCopy(chunks, chunk, smallerSlots.number(chunks.owner(chunk)));
                 last = chunks.offset(chunk);
             }
             heads[i] = region.headUpTo(last);
         }
-        final NodePool.Smaller nodes = placement.trees.smaller();
+        final SortedTrees trees = placement.trees.smaller();
         final WindowTables tables = placement.tables.smaller();
         final Repair repair = new Repair(placement, smallerChunks.count());
         final int before = placement.step;
-        placement.step = Placement.BEGUN;
+        placement.step = BestFit.BEGUN;
         chunks.become(smallerChunks);
         for (int i = 0; i < firsts.length; i++) {
             regions.at(i).first = firsts[i];
             regions.at(i).setHead(heads[i]);
         }
         slots.become(smallerSlots);
-        placement.trees.become(nodes);
+        placement.trees.become(trees);
         placement.tables.become(tables);
         repair.run();
         for (int i = 0; i < regions.count(); i++) {

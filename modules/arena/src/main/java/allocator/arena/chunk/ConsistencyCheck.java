@@ -8,7 +8,7 @@ import java.util.Arrays;
  * the indexes, the address index with the chunks. The sums are for the caller to compare with its counters.
  */
 public final class ConsistencyCheck {
-    private final Placement placement;
+    private final BestFit placement;
     private final Chunks chunks;
     private final StreamSlots slots;
 
@@ -22,7 +22,7 @@ public final class ConsistencyCheck {
     private final int[] inUseByOwner;
     private final int[] untouchedEndsByOwner;
 
-    private ConsistencyCheck(Placement placement) {
+    private ConsistencyCheck(BestFit placement) {
         this.placement = placement;
         chunks = placement.chunks;
         slots = placement.slots;
@@ -37,7 +37,7 @@ public final class ConsistencyCheck {
      * @return the check, for its sums
      * @throws IllegalStateException at the first contradiction
      */
-    public static ConsistencyCheck of(Placement placement) {
+    public static ConsistencyCheck of(BestFit placement) {
         final ConsistencyCheck check = new ConsistencyCheck(placement);
         check.regions();
         check.indexes();

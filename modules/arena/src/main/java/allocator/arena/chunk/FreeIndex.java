@@ -295,35 +295,16 @@ final class FreeIndex {
     /** Returns whether each class is sorted and the bitmap is correct. */
     boolean isConsistent() {
         boolean consistent = true;
-        for (int word = 0; word << 7 < classes.length && consistent; word++) {
-            consistent = isConsistent(word);
+        for (int index = 0; index << 1 < classes.length && consistent; index++) {
+            final int others = others(index);
+            final long leastKey = leastKey(index);
+            consistent = (leastKey != SizeOrder.END) == ((filled[index >>> 6] & (1L << index)) != 0)
+                    && (others == SortedTrees.EMPTY
+                            || (trees.isSorted(others) && leastKey < trees.key(trees.least(others))));
         }
         for (int word = 0; word < filled.length && consistent; word++) {
             consistent = (filled[word] != 0) == ((filledWords & (1L << word)) != 0);
         }
         return consistent;
-    }
-
-    /** Checks the classes of a word of the bitmap, most of which are empty. */
-    private boolean isConsistent(int word) {
-        final long[] all = classes;
-        final int first = word << 7;
-        final int end = Math.min(first + (Long.SIZE << 1), all.length);
-        long filledOnes = 0;
-        long deepOnes = 0;
-        for (int i = first; i < end; i += 2) {
-            filledOnes |= all[i] == SizeOrder.END ? 0 : 1L << (i >>> 1);
-            deepOnes |= all[i + 1] >>> Integer.SIZE == NO_ENTRIES >>> Integer.SIZE ? 0 : 1L << (i >>> 1);
-        }
-        boolean consistent = filledOnes == filled[word] && (deepOnes & ~filledOnes) == 0;
-        for (; deepOnes != 0 && consistent; deepOnes &= deepOnes - 1) {
-            consistent = isSorted((word << 6) + Long.numberOfTrailingZeros(deepOnes));
-        }
-        return consistent;
-    }
-
-    private boolean isSorted(int index) {
-        final int others = others(index);
-        return trees.isSorted(others) && leastKey(index) < trees.key(trees.least(others));
     }
 }

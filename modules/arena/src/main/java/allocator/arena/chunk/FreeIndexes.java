@@ -6,7 +6,7 @@ package allocator.arena.chunk;
  */
 class FreeIndexes {
     /** The entries from which on classes pay: more than a node of the one class's tree holds. */
-    static final int FEW = NodePool.FANOUT;
+    static final int FEW = SortedTrees.FANOUT;
 
     final FreeIndex free;
 

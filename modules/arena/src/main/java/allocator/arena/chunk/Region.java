@@ -14,7 +14,7 @@ import java.util.Arrays;
  * <p>The entries of the first windows are one array that grows with them. The entries of the others are in pages, made
  * when a chunk first starts in them. So an unused part of a large region costs nothing, and no growth takes long.
  *
- * <p>The records of its chunks and the tables are in the {@link ChunkMap}, which the methods get as an argument.
+ * <p>The records of its chunks and the tables are in the {@link ChunkStore}, which the methods get as an argument.
  * Guarded by the lane's lock, except for what is final.
  */
 public final class Region {
@@ -102,6 +102,11 @@ public final class Region {
         return isFirst;
     }
 
+    /** Returns the chunk at its start. */
+    public int first() {
+        return first;
+    }
+
     /** Returns the number of chunks in use, cached ones included. */
     public int chunksInUse() {
         return chunksInUse;
@@ -174,107 +179,82 @@ public final class Region {
         }
     }
 
-    private static boolean startsIn(ChunkMap map, int chunk, long window) {
-        return chunk != Chunks.NONE && window(map.chunks.offset(chunk)) == window;
+    private static boolean startsIn(ChunkStore store, int chunk, long window) {
+        return chunk != Chunks.NONE && window(store.chunks.offset(chunk)) == window;
     }
 
     /** Enters a chunk that starts at {@code offset} and whose record is linked. Call {@link #ensureEntry} before. */
-    void enter(ChunkMap map, int chunk, long offset) {
+    void enter(ChunkStore store, int chunk, long offset) {
         final long window = window(offset);
         final int entry = entry(window);
         if (entry < 0) {
-            map.tables.set(~entry, granuleInWindow(offset), chunk);
+            store.tables.set(~entry, granuleInWindow(offset), chunk);
         } else if (entry == 0) {
             setEntry(window, chunk + 1);
         } else {
             final int other = entry - 1;
-            enterBeside(map, window, map.chunks.offset(other) < offset ? other : chunk);
+            enterBeside(store, window, store.chunks.offset(other) < offset ? other : chunk);
         }
     }
 
     /** Replaces the entry of a window in which at least two chunks start; {@code first} is the first of them. */
-    private void enterBeside(ChunkMap map, long window, int first) {
+    private void enterBeside(ChunkStore store, long window, int first) {
         int count = 0;
-        for (int chunk = first; startsIn(map, chunk, window); chunk = map.chunks.next(chunk)) {
+        for (int chunk = first; startsIn(store, chunk, window); chunk = store.chunks.next(chunk)) {
             count++;
         }
         if (count <= FEW) {
             setEntry(window, first + 1);
             return;
         }
-        final int table = map.tables.create();
-        for (int chunk = first; startsIn(map, chunk, window); chunk = map.chunks.next(chunk)) {
-            map.tables.set(table, granuleInWindow(map.chunks.offset(chunk)), chunk);
+        final int table = store.tables.create();
+        for (int chunk = first; startsIn(store, chunk, window); chunk = store.chunks.next(chunk)) {
+            store.tables.set(table, granuleInWindow(store.chunks.offset(chunk)), chunk);
         }
         setEntry(window, ~table);
     }
 
     /** Removes a chunk that starts at {@code offset} and whose record is still linked. */
-    void remove(ChunkMap map, int chunk, long offset) {
+    void remove(ChunkStore store, int chunk, long offset) {
         final long window = window(offset);
         final int entry = entry(window);
-        final int next = map.chunks.next(chunk);
+        final int next = store.chunks.next(chunk);
         if (entry < 0) {
-            map.tables.set(~entry, granuleInWindow(offset), Chunks.NONE);
-            if (!startsIn(map, next, window) && !startsIn(map, map.chunks.previous(chunk), window)) {
-                map.tables.retire(~entry);
+            store.tables.set(~entry, granuleInWindow(offset), Chunks.NONE);
+            if (!startsIn(store, next, window) && !startsIn(store, store.chunks.previous(chunk), window)) {
+                store.tables.retire(~entry);
                 setEntry(window, 0);
             }
         } else if (entry == chunk + 1) {
-            setEntry(window, startsIn(map, next, window) ? next + 1 : 0);
+            setEntry(window, startsIn(store, next, window) ? next + 1 : 0);
         }
     }
 
     /** Empties the index of a region that is detached and whose chunks are still linked. */
-    void clear(ChunkMap map) {
-        for (int chunk = first; chunk != Chunks.NONE; chunk = map.chunks.next(chunk)) {
-            final long window = window(map.chunks.offset(chunk));
+    void clear(ChunkStore store) {
+        for (int chunk = first; chunk != Chunks.NONE; chunk = store.chunks.next(chunk)) {
+            final long window = window(store.chunks.offset(chunk));
             final int entry = entry(window);
             if (entry < 0) {
-                map.tables.set(~entry, granuleInWindow(map.chunks.offset(chunk)), Chunks.NONE);
-                if (!startsIn(map, map.chunks.next(chunk), window)) {
-                    map.tables.retire(~entry);
+                store.tables.set(~entry, granuleInWindow(store.chunks.offset(chunk)), Chunks.NONE);
+                if (!startsIn(store, store.chunks.next(chunk), window)) {
+                    store.tables.retire(~entry);
                 }
             }
         }
     }
 
     /** Returns the chunk that starts at {@code offset}, {@link Chunks#NONE} if none does. */
-    int startingAt(ChunkMap map, long offset) {
+    int startingAt(ChunkStore store, long offset) {
         final int entry = entry(window(offset));
         if (entry < 0) {
-            return map.tables.get(~entry, granuleInWindow(offset));
+            return store.tables.get(~entry, granuleInWindow(offset));
         }
         int chunk = entry - 1;
-        if (chunk != Chunks.NONE && map.chunks.offset(chunk) < offset) {
-            chunk = map.chunks.next(chunk);
+        if (chunk != Chunks.NONE && store.chunks.offset(chunk) < offset) {
+            chunk = store.chunks.next(chunk);
         }
-        return chunk != Chunks.NONE && map.chunks.offset(chunk) == offset ? chunk : Chunks.NONE;
-    }
-
-    /** Returns the chunk in which {@code offset} lies, in time proportional to the length of the chunk. */
-    int containing(ChunkMap map, long offset) {
-        long at = offset;
-        int chunk = startingAt(map, at);
-        while (chunk == Chunks.NONE) {
-            at = entry(window(at)) == 0 ? (filledBefore(window(at)) << WINDOW_SHIFT) + WINDOW_GRANULES - 1 : at - 1;
-            chunk = startingAt(map, at);
-        }
-        return chunk;
-    }
-
-    /** Returns the last window with an entry before one. There is one: a chunk starts at the start of the region. */
-    private long filledBefore(long window) {
-        long before = window - 1;
-        while (entry(before) == 0) {
-            if (before >= MAX_HEAD && pages[page(before)] == null) {
-                before -= (before - MAX_HEAD) & PAGE_MASK;
-            } else if (before < MAX_HEAD) {
-                before = Math.min(before, head.length);
-            }
-            before--;
-        }
-        return before;
+        return chunk != Chunks.NONE && store.chunks.offset(chunk) == offset ? chunk : Chunks.NONE;
     }
 
     /**
@@ -313,15 +293,17 @@ public final class Region {
      * Returns the number of chunks that the entry of a window names, for the consistency check. An entry that names the
      * first of two chunks counts as both.
      */
-    int chunksInWindow(ChunkMap map, long window) {
+    int chunksInWindow(ChunkStore store, long window) {
         final int entry = entry(window);
         int count = 0;
         if (entry < 0) {
             for (int granule = 0; granule < WINDOW_GRANULES; granule++) {
-                count += map.tables.get(~entry, granule) == Chunks.NONE ? 0 : 1;
+                count += store.tables.get(~entry, granule) == Chunks.NONE ? 0 : 1;
             }
         } else {
-            for (int chunk = entry - 1; startsIn(map, chunk, window) && count < FEW; chunk = map.chunks.next(chunk)) {
+            for (int chunk = entry - 1;
+                    startsIn(store, chunk, window) && count < FEW;
+                    chunk = store.chunks.next(chunk)) {
                 count++;
             }
         }

@@ -13,7 +13,7 @@ public final class Repair {
     /** The most insertions into the indexes for one chunk: itself and its two untouched ends, twice. */
     static final int INSERTS = 6;
 
-    private final Placement placement;
+    private final BestFit placement;
     private final Chunks chunks;
     private final StreamSlots slots;
 
@@ -24,7 +24,7 @@ public final class Repair {
     private long requested;
 
     /** Makes room for a repair of a placement with so many chunks. */
-    Repair(Placement placement, int chunkCount) {
+    Repair(BestFit placement, int chunkCount) {
         existing = new BitSet(chunkCount);
         this.placement = placement;
         chunks = placement.chunks;
@@ -40,7 +40,7 @@ public final class Repair {
     public record Live(long inUse, long requested) {}
 
     /** Repairs a placement. */
-    static Live of(Placement placement) {
+    static Live of(BestFit placement) {
         final Repair repair = new Repair(placement, placement.chunkCount());
         repair.run();
         return new Live(repair.inUse, repair.requested);
@@ -51,7 +51,7 @@ public final class Repair {
         if (placement.step >= 0 && chunks.isLive(placement.step)) {
             takeBack(placement.step);
         }
-        placement.step = Placement.BEGUN;
+        placement.step = BestFit.BEGUN;
         slots.clear();
         placement.trees.clearNodes();
         placement.tables.clear();
@@ -86,7 +86,7 @@ public final class Repair {
         int previous = Chunks.NONE;
         int chunk = region.first;
         while (chunk != Chunks.NONE) {
-            chunks.relink(chunk, previous);
+            chunks.setPrevious(chunk, previous);
             final int next = chunks.next(chunk);
             if (next != Chunks.NONE
                     && chunks.isFree(chunk)

@@ -12,7 +12,7 @@ package allocator.arena.chunk;
  * 256 * 2^octave bytes, as each of them is at least that long. So nothing is lost by the division, and the key of a
  * free chunk is unique in the whole 64-bit address space. It is never negative.
  */
-final class SizeOrder {
+public final class SizeOrder {
     /** The bits below the octave. */
     static final int OCTAVE_SHIFT = 56;
 
@@ -28,12 +28,12 @@ final class SizeOrder {
     }
 
     /** Returns the least key of a chunk of {@code granules} or more. */
-    static long first(long granules) {
+    public static long first(long granules) {
         return first(granules, octave(granules));
     }
 
     /** Returns the granules of the chunk with a key. */
-    static long granules(long key) {
+    public static long granules(long key) {
         final int octave = (int) (key >>> OCTAVE_SHIFT);
         return (1L << octave) | ((key & ((1L << OCTAVE_SHIFT) - 1)) >>> (OCTAVE_SHIFT - octave));
     }

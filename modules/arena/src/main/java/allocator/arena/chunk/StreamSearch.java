@@ -18,7 +18,7 @@ import java.util.function.LongConsumer;
  * of untouched ends, up to the first of a chunk that it may not use. That is most often the first one or the second. It
  * reads at most as many chunks as there are streams that the requester has waited for, and as many ends as there are
  * owners, and then visits each of those instead. Memory of a stream that has ended and that nobody has released may be
- * missed among many, until {@link Placement#unbindEnded}.
+ * missed among many, until {@link BestFit#unbindEnded}.
  */
 final class StreamSearch implements LongConsumer {
     private static final int NONE = Chunks.NONE;
@@ -28,10 +28,10 @@ final class StreamSearch implements LongConsumer {
     private final StreamSlots slots;
 
     /** The key of the best fit so far: of a chunk, or of its untouched head or tail. */
-    private long foundKey;
+    long foundKey;
 
     /** Whether the best fit so far is an untouched head or tail. */
-    private boolean isEndFound;
+    boolean isEndFound;
 
     /* Of the search among the streams that the requester has waited for. */
     private long least;
@@ -179,16 +179,6 @@ final class StreamSearch implements LongConsumer {
     /** Returns how many entries of indexes, and owners, searches among many owners have read so far. */
     long visits() {
         return visits;
-    }
-
-    /** Returns the key of the latest fit: the chunk's, or that of its untouched head or tail. */
-    long foundKey() {
-        return foundKey;
-    }
-
-    /** Returns whether the latest fit is the untouched head or tail of the chunk, and not the chunk. */
-    boolean isEndFound() {
-        return isEndFound;
     }
 
     /** Returns whether an index has an entry that fits better than the best so far. */

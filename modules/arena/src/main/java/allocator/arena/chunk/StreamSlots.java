@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Each owner has indexes of its own. With more than {@value #FEW} slots there are {@linkplain #all indexes} of the
  * free memory of all streams as well, so that a search need not visit each of them.
  *
- * <p>Changes are made while {@link Placement#step} says that the indexes may be torn: {@link Repair} rebuilds them.
+ * <p>Changes are made while {@link BestFit#step} says that the indexes may be torn: {@link Repair} rebuilds them.
  */
-final class StreamSlots {
+public final class StreamSlots {
     /** The number of the slot of memory that is bound to no stream. */
     static final int UNBOUND = 0;
 
@@ -34,7 +34,7 @@ final class StreamSlots {
     private static final long SPREAD = 0x9E37_79B9_7F4A_7C15L;
 
     /** An owner of chunks. */
-    static final class Slot extends FreeIndexes {
+    public static final class Slot extends FreeIndexes {
         int number;
 
         /** The stream; {@code null} for unbound memory, for a released slot and for a vacant one. */

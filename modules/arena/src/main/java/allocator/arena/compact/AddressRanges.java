@@ -1,7 +1,7 @@
 package allocator.arena.compact;
 
+import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.Granules;
-import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
 import allocator.provider.support.Failures;
 import allocator.spi.OutOfMemoryException;
@@ -97,7 +97,7 @@ final class AddressRanges {
             arena.placement.prepareRegion(granules); // a region's id is free only after that
             final Region range = arena.placement.newRegion(granules);
             range.setBase(base);
-            arena.placement.step = Placement.BEGUN;
+            arena.placement.step = BestFit.BEGUN;
             arena.table.places.add(base, byteSize);
             arena.placement.attach(range);
             return true;

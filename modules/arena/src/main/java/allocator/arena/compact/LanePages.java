@@ -1,6 +1,5 @@
 package allocator.arena.compact;
 
-import allocator.arena.chunk.BackedFit;
 import allocator.arena.chunk.ConsistencyCheck;
 import allocator.arena.chunk.Repair;
 import allocator.arena.page.PageSource;

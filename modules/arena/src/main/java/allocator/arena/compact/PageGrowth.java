@@ -1,8 +1,7 @@
 package allocator.arena.compact;
 
-import allocator.arena.chunk.BackedFit;
+import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.Granules;
-import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
 import allocator.arena.chunk.Repair;
 import allocator.spi.AllocatorStats;
@@ -23,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 // One class, since an attempt begins, backs and abandons one chunk in fields that all its steps share.
 final class PageGrowth {
-    private static final long NO_ADDRESS = Placement.NO_ADDRESS;
+    private static final long NO_ADDRESS = BestFit.NO_ADDRESS;
     private static final int NONE = PageTable.NONE;
 
     /** Instead of an address: there are enough pages, but some cannot be used now, or none at the free addresses. */
@@ -230,7 +229,7 @@ final class PageGrowth {
     private long takeWithAddresses(long byteSize, @Nullable SyncStream stream, boolean isExact) {
         if (arena.ranges.mayAdd(byteSize)) {
             final long pages = (byteSize + arena.pageBytes - 1) / arena.pageBytes;
-            final int most = (int) Math.min(pages + 1, BackedFit.Backing.IMPOSSIBLE);
+            final int most = (int) Math.min(pages + 1, PageTable.IMPOSSIBLE);
             final long address = arena.lane.lockedLong(() -> take(byteSize, stream, isExact, most));
             if (address != NO_ADDRESS || !wantsAddresses) {
                 return address;
@@ -241,7 +240,7 @@ final class PageGrowth {
                 noAddresses = e;
             }
         }
-        final long address = arena.lane.lockedLong(() -> take(byteSize, stream, isExact, BackedFit.Backing.IMPOSSIBLE));
+        final long address = arena.lane.lockedLong(() -> take(byteSize, stream, isExact, PageTable.IMPOSSIBLE));
         if (address == NO_ADDRESS && wantsAddresses && noAddresses == null) {
             noAddresses = arena.ranges.allInUse(byteSize);
         }
@@ -320,7 +319,7 @@ final class PageGrowth {
         table.ensureRoom(table.place(address + bytes - 1));
         table.beginGrowth(address, bytes, stream, claimed);
         table.setExact(false);
-        arena.placement.step = Placement.BEGUN; // from here on, the chunk is freed when the growth is abandoned
+        arena.placement.step = BestFit.BEGUN; // from here on, the chunk is freed when the growth is abandoned
         isBeginning = false;
         return address;
     }

@@ -1,6 +1,6 @@
 package allocator.arena.compact;
 
-import allocator.arena.chunk.BackedFit;
+import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.ConsistencyCheck;
 import allocator.spi.SyncStream;
 import java.util.BitSet;
@@ -21,9 +21,15 @@ import org.jspecify.annotations.Nullable;
  * <p>Guarded by the arena's lock. Changes are plain stores, so that they do not fail once they have begun; room is made
  * before.
  */
-public final class PageTable implements BackedFit.Backing {
+public final class PageTable {
     /** No extent, mapping or place. */
     static final int NONE = -1;
+
+    /** What {@link #lacks} returns for memory that cannot be backed now. */
+    static final int IMPOSSIBLE = Integer.MAX_VALUE;
+
+    /** What {@link #backed} and {@link #possible} return if there is no address. */
+    private static final long NO_ADDRESS = BestFit.NO_ADDRESS;
 
     /**
      * What a place counts as where a mapping has to end for a chunk, beside one without a mapping: the end is a call
@@ -111,13 +117,13 @@ public final class PageTable implements BackedFit.Backing {
         return true;
     }
 
-    @Override
-    public long end(long address) {
+    /** Returns the first address in the range of another one from which on nothing is backed. */
+    long end(long address) {
         return places.end(address, mappings);
     }
 
-    @Override
-    public boolean isBacked(long address, long byteSize, @Nullable SyncStream requester) {
+    /** Returns whether a requester, {@code null} for none, may use a free range at once: {@link #lacks} returns 0. */
+    boolean isBacked(long address, long byteSize, @Nullable SyncStream requester) {
         final int first = place(address);
         final int last = place(address + byteSize - 1);
         final int extent = mappings.extent(first);
@@ -141,8 +147,11 @@ public final class PageTable implements BackedFit.Backing {
         return true;
     }
 
-    @Override
-    public long backed(long address, long last, long byteSize, @Nullable SyncStream requester) {
+    /**
+     * Returns the first address, from {@code address} to {@code last}, at which a requester may use a free range at
+     * once: {@link #lacks} returns 0. {@link #NO_ADDRESS} if there is none.
+     */
+    long backed(long address, long last, long byteSize, @Nullable SyncStream requester) {
         search++;
         found = NONE;
         long from = address;
@@ -166,8 +175,17 @@ public final class PageTable implements BackedFit.Backing {
         return from;
     }
 
-    @Override
-    public int lacks(long address, long byteSize, @Nullable SyncStream requester, int enough) {
+    /**
+     * Returns how much is to be done before a requester may use a free range.
+     *
+     * @param address the first address
+     * @param byteSize size in bytes, above zero
+     * @param requester the stream that will use it, {@code null} for none
+     * @param enough a cost, above zero: no more than that needs to be counted
+     * @return the cost in pages that are to be backed, of which those that are not free for that count as several; 0 if
+     *     it can be used at once, {@link #IMPOSSIBLE} if it cannot be backed now
+     */
+    int lacks(long address, long byteSize, @Nullable SyncStream requester, int enough) {
         search++;
         found = NONE;
         final int first = place(address);
@@ -188,13 +206,20 @@ public final class PageTable implements BackedFit.Backing {
         return isPossible ? lacking : IMPOSSIBLE;
     }
 
-    @Override
-    public long behindLacking() {
+    /**
+     * Returns where the range might be that was passed to {@link #lacks} last, and that lacks something, to lack less:
+     * the first address behind all that was counted.
+     */
+    long behindLacking() {
         return places.near(behindLacking);
     }
 
-    @Override
-    public long possible(long address, long last, long byteSize, @Nullable SyncStream requester) {
+    /**
+     * Returns the first address, from {@code address} to {@code last}, at which a range can be backed now, whatever
+     * part of it is backed; {@link #NO_ADDRESS} if there is none. It may miss one that {@link #lacks} finds, where only
+     * the memory that a requester alone still uses is in the way.
+     */
+    long possible(long address, long last, long byteSize, @Nullable SyncStream requester) {
         long from = address;
         int place = place(from);
         while (place <= place(from + byteSize - 1)) {
@@ -230,8 +255,8 @@ public final class PageTable implements BackedFit.Backing {
                 && (extents.isIdle(extent) || !extents.isCurrent(extent, mapping));
     }
 
-    @Override
-    public void taken(long address, long byteSize) {
+    /** Counts a use of what backs a range, all of which is backed. Begun, it does not fail. */
+    void taken(long address, long byteSize) {
         if (found != NONE) {
             extents.use(found);
             return;
@@ -255,13 +280,21 @@ public final class PageTable implements BackedFit.Backing {
         extents.use(extent);
     }
 
-    @Override
-    public int prepareFreed(@Nullable SyncStream stream) {
+    /**
+     * Makes room for {@link #freed} by a stream, {@code null} for none, and returns its number, until another method is
+     * called.
+     */
+    int prepareFreed(@Nullable SyncStream stream) {
         return stream == null ? FreeingStreams.NONE : streams.number(stream);
     }
 
-    @Override
-    public void freed(long address, long byteSize, int stream, long stamp) {
+    /**
+     * Ends a use that {@link #taken} has counted, after {@link #prepareFreed}. Begun, it does not fail.
+     *
+     * @param stream the number of the stream that has used it
+     * @param stamp the stream's sync id
+     */
+    void freed(long address, long byteSize, int stream, long stamp) {
         streams.countFree(stream);
         final int last = place(address + byteSize - 1);
         int place = place(address);
@@ -276,13 +309,13 @@ public final class PageTable implements BackedFit.Backing {
         } while (place <= last);
     }
 
-    @Override
-    public void unbind(SyncStream stream) {
+    /** Forgets that a stream may still use what it has freed. */
+    void unbind(SyncStream stream) {
         streams.finish(stream);
     }
 
-    @Override
-    public void clear() {
+    /** Forgets all uses and all streams, before {@link #recount} of each chunk. */
+    void clear() {
         streams.countFree(FreeingStreams.NONE); // what is recounted comes after all that is known to be done
         mappings.frees.clear();
         extents.clearUses();
@@ -291,8 +324,14 @@ public final class PageTable implements BackedFit.Backing {
         }
     }
 
-    @Override
-    public void recount(long address, long byteSize, boolean isFree, @Nullable SyncStream stream, long stamp) {
+    /**
+     * Counts a chunk again.
+     *
+     * @param isFree whether it is free; otherwise it is live
+     * @param stream the stream that may still use a free chunk, {@code null} for none
+     * @param stamp the stream's sync id at the free
+     */
+    void recount(long address, long byteSize, boolean isFree, @Nullable SyncStream stream, long stamp) {
         if (isFree ? stream == null : growing.isAt(address)) {
             return;
         }

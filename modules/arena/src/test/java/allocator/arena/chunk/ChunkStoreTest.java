@@ -48,10 +48,14 @@ class ChunkStoreTest {
     }
 
     private List<Chunk> chunks() {
-        return placement.list(
-                placement.regions().at(0),
-                (address, byteSize, isFree, requested, streamId, stamp, head, tail) -> new Chunk(
-                        Granules.floor(byteSize), isFree, streamId, Granules.floor(head), Granules.floor(tail)));
+        return ChunkValue.listOf(placement).stream()
+                .map(chunk -> new Chunk(
+                        Granules.floor(chunk.byteSize()),
+                        chunk.isFree(),
+                        chunk.streamId(),
+                        Granules.floor(chunk.untouchedHeadBytes()),
+                        Granules.floor(chunk.untouchedTailBytes())))
+                .toList();
     }
 
     private static Chunk live(long granules, long stream) {

@@ -20,18 +20,18 @@ import org.junit.jupiter.params.provider.MethodSource;
 class CompactionTest {
     private static final long GRANULES = 1 << 20;
 
-    static Stream<Placement> placements() {
+    static Stream<BestFit> placements() {
         return Stream.of(new BestFit(1 << 12), new QuickFit(1 << 12, 0));
     }
 
-    private static void addRegion(Placement placement, int number) {
+    private static void addRegion(BestFit placement, int number) {
         placement.prepareRegion(GRANULES);
         final Region region = placement.newRegion(GRANULES);
         region.setBase((1L + number) << 40);
         placement.attach(region);
     }
 
-    private static void free(Placement placement, long address) {
+    private static void free(BestFit placement, long address) {
         final Region region = placement.regions().find(address);
         assertThat(region).isNotNull();
         final int chunk = placement.liveChunk(region, address);
@@ -41,21 +41,9 @@ class CompactionTest {
     }
 
     /** The description of each chunk. */
-    private static List<String> chunks(Placement placement) {
-        final List<String> all = new ArrayList<>();
-        for (int i = 0; i < placement.regions().count(); i++) {
-            all.addAll(placement.list(
-                    placement.regions().at(i),
-                    (address, byteSize, isFree, requested, stream, stamp, head, tail) -> List.of(
-                                    address, byteSize, isFree, requested, stream, stamp, head, tail)
-                            .toString()));
-        }
-        return all;
-    }
-
     @ParameterizedTest
     @MethodSource("placements")
-    void theTablesAreAboutAsLargeAsWhatTheyHold(Placement placement) {
+    void theTablesAreAboutAsLargeAsWhatTheyHold(BestFit placement) {
         for (int number = 0; number < 4; number++) {
             addRegion(placement, number);
         }
@@ -74,10 +62,10 @@ class CompactionTest {
         live.subList(100, live.size()).forEach(address -> free(placement, address));
         streams.forEach(placement::endRun);
         placement.mergeCached();
-        final List<String> before = chunks(placement);
+        final List<ChunkValue> before = ChunkValue.listOf(placement);
         placement.compact();
 
-        assertThat(chunks(placement)).isEqualTo(before);
+        assertThat(ChunkValue.listOf(placement)).isEqualTo(before);
         ConsistencyCheck.of(placement);
         assertThat(TableHeap.of(placement)).isLessThan(full / 4);
         left.forEach(address -> free(placement, address));
@@ -90,8 +78,8 @@ class CompactionTest {
     @Property(tries = 30)
     void nothingElseChanges(@ForAll long seed, @ForAll boolean isQuick) {
         final Random random = new Random(seed);
-        final Placement compacted = isQuick ? new QuickFit(1 << 12, 0) : new BestFit(1 << 12);
-        final Placement other = isQuick ? new QuickFit(1 << 12, 0) : new BestFit(1 << 12);
+        final BestFit compacted = isQuick ? new QuickFit(1 << 12, 0) : new BestFit(1 << 12);
+        final BestFit other = isQuick ? new QuickFit(1 << 12, 0) : new BestFit(1 << 12);
         addRegion(compacted, 0);
         addRegion(other, 0);
         final List<FakeStream> streams =
@@ -123,7 +111,7 @@ class CompactionTest {
             other.mergeCached();
             compacted.compact();
             ConsistencyCheck.of(compacted);
-            assertThat(chunks(compacted)).isEqualTo(chunks(other));
+            assertThat(ChunkValue.listOf(compacted)).isEqualTo(ChunkValue.listOf(other));
         }
     }
 }

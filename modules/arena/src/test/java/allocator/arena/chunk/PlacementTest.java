@@ -22,12 +22,12 @@ class PlacementTest {
     private final FakeStream other = new FakeStream();
 
     /** Returns each policy with one region, wholly free. */
-    static Stream<Placement> placements() {
+    static Stream<BestFit> placements() {
         return Stream.of(new BestFit(64), new QuickFit(64, 0), new QuickFit(64, GRANULES))
                 .map(PlacementTest::withRegion);
     }
 
-    private static Placement withRegion(Placement placement) {
+    private static BestFit withRegion(BestFit placement) {
         placement.prepareRegion(GRANULES);
         final Region region = placement.newRegion(GRANULES);
         region.setBase(BASE);
@@ -35,11 +35,11 @@ class PlacementTest {
         return placement;
     }
 
-    private static long take(Placement placement, long granules, @Nullable SyncStream requester) {
+    private static long take(BestFit placement, long granules, @Nullable SyncStream requester) {
         return placement.take(granules, Granules.toBytes(granules), requester);
     }
 
-    private static void free(Placement placement, long address) {
+    private static void free(BestFit placement, long address) {
         final Region region = placement.regions().at(0);
         final int chunk = placement.liveChunk(region, address);
         assertThat(chunk).isNotEqualTo(Region.NO_CHUNK);
@@ -49,7 +49,7 @@ class PlacementTest {
 
     @ParameterizedTest
     @MethodSource("placements")
-    void aChunkTakenHoldsTheRequest(Placement placement) {
+    void aChunkTakenHoldsTheRequest(BestFit placement) {
         for (final long granules : new long[] {1, 2, 15, 17, 63, 64, 65, 200}) {
             final long address = take(placement, granules, null);
             final Region region = placement.regions().at(0);
@@ -65,20 +65,20 @@ class PlacementTest {
 
     @ParameterizedTest
     @MethodSource("placements")
-    void aRequestLargerThanAllFreeMemoryGetsNone(Placement placement) {
-        assertThat(take(placement, GRANULES + 1, null)).isEqualTo(Placement.NO_ADDRESS);
-        assertThat(take(placement, Chunks.MAX_REGION_GRANULES + 1, null)).isEqualTo(Placement.NO_ADDRESS);
+    void aRequestLargerThanAllFreeMemoryGetsNone(BestFit placement) {
+        assertThat(take(placement, GRANULES + 1, null)).isEqualTo(BestFit.NO_ADDRESS);
+        assertThat(take(placement, Chunks.MAX_REGION_GRANULES + 1, null)).isEqualTo(BestFit.NO_ADDRESS);
         assertThat(placement.largest()).isEqualTo(GRANULES);
     }
 
     @ParameterizedTest
     @MethodSource("placements")
-    void freedChunksServeARequestForTheWholeRegion(Placement placement) {
+    void freedChunksServeARequestForTheWholeRegion(BestFit placement) {
         final long[] addresses = new long[16];
         for (int i = 0; i < addresses.length; i++) {
             addresses[i] = take(placement, GRANULES / addresses.length, null);
         }
-        assertThat(take(placement, 1, null)).isEqualTo(Placement.NO_ADDRESS);
+        assertThat(take(placement, 1, null)).isEqualTo(BestFit.NO_ADDRESS);
         for (final long address : addresses) {
             free(placement, address);
         }
@@ -88,7 +88,7 @@ class PlacementTest {
 
     @ParameterizedTest
     @MethodSource("placements")
-    void mergingLeavesNothingCached(Placement placement) {
+    void mergingLeavesNothingCached(BestFit placement) {
         free(placement, take(placement, 3, null));
         free(placement, take(placement, 5, stream));
         placement.mergeCached();
@@ -101,7 +101,7 @@ class PlacementTest {
 
     @ParameterizedTest
     @MethodSource("placements")
-    void aFreedChunkIsNotLive(Placement placement) {
+    void aFreedChunkIsNotLive(BestFit placement) {
         final Region region = placement.regions().at(0);
         final long frees = region.frees();
         final long address = take(placement, 3, null);
@@ -113,10 +113,10 @@ class PlacementTest {
 
     @ParameterizedTest
     @MethodSource("placements")
-    void memoryOfAStreamIsNotTakenByOthersBeforeTheyWait(Placement placement) {
+    void memoryOfAStreamIsNotTakenByOthersBeforeTheyWait(BestFit placement) {
         free(placement, take(placement, GRANULES, stream));
-        assertThat(take(placement, 1, other)).isEqualTo(Placement.NO_ADDRESS);
-        assertThat(take(placement, 1, null)).isEqualTo(Placement.NO_ADDRESS);
+        assertThat(take(placement, 1, other)).isEqualTo(BestFit.NO_ADDRESS);
+        assertThat(take(placement, 1, null)).isEqualTo(BestFit.NO_ADDRESS);
 
         stream.notifyAndWait(other);
         assertThat(take(placement, GRANULES, other)).isEqualTo(BASE);
@@ -124,7 +124,7 @@ class PlacementTest {
 
     @ParameterizedTest
     @MethodSource("placements")
-    void theEndOfARunUnbindsWhatIsFreeAndNotWhatIsInUse(Placement placement) {
+    void theEndOfARunUnbindsWhatIsFreeAndNotWhatIsInUse(BestFit placement) {
         final long live = take(placement, GRANULES / 2, stream);
         final long freed = take(placement, GRANULES / 2, stream);
         free(placement, freed);
@@ -132,12 +132,12 @@ class PlacementTest {
         assertThat(take(placement, GRANULES / 2, null)).isEqualTo(freed);
 
         free(placement, live);
-        assertThat(take(placement, GRANULES / 2, null)).isEqualTo(Placement.NO_ADDRESS);
+        assertThat(take(placement, GRANULES / 2, null)).isEqualTo(BestFit.NO_ADDRESS);
     }
 
     @ParameterizedTest
     @MethodSource("placements")
-    void aReleaseUnbindsAllMemoryOfAStream(Placement placement) {
+    void aReleaseUnbindsAllMemoryOfAStream(BestFit placement) {
         final long live = take(placement, GRANULES / 2, stream);
         final long freed = take(placement, GRANULES / 2, stream);
         free(placement, freed);
@@ -150,7 +150,7 @@ class PlacementTest {
 
     @ParameterizedTest
     @MethodSource("placements")
-    void aRegionWithoutChunksInUseCanBeDetached(Placement placement) {
+    void aRegionWithoutChunksInUseCanBeDetached(BestFit placement) {
         free(placement, take(placement, 100, stream));
         free(placement, take(placement, 7, null));
         placement.mergeCached();
@@ -168,14 +168,14 @@ class PlacementTest {
 
     @ParameterizedTest
     @MethodSource("placements")
-    void randomProgramsKeepChunksApart(Placement placement) {
+    void randomProgramsKeepChunksApart(BestFit placement) {
         final Random random = new Random(3);
         final TreeMap<Long, Long> ends = new TreeMap<>();
         for (int step = 0; step < 5_000; step++) {
             if (ends.isEmpty() || random.nextInt(100) < 52) {
                 final FakeStream requester = random.nextBoolean() ? null : random.nextBoolean() ? stream : other;
                 final long address = take(placement, 1 + random.nextInt(40), requester);
-                if (address != Placement.NO_ADDRESS) {
+                if (address != BestFit.NO_ADDRESS) {
                     final long end = address + Granules.toBytes(placement.takenGranules());
                     final Map.Entry<Long, Long> below = ends.lowerEntry(end);
                     assertThat(below == null || below.getValue() <= address).isTrue();
