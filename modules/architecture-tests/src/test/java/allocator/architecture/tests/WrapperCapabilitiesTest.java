@@ -113,11 +113,12 @@ class WrapperCapabilitiesTest {
     /** The wrappers of allocators. */
     private enum Wrapper {
         RECORDED(target -> {
-            final Recorder recorder = new Recorder(Files.createTempDirectory(folder, "r").resolve("trace.csv"));
+            final Recorder recorder =
+                    new Recorder(Files.createTempDirectory(folder, "r").resolve("trace.csv"));
             return new Wrapped(recorder.wrap(target), () -> -1);
         }),
         CALL_SITES(target -> {
-            final Allocator sites = CallSites.wrap(target, 1);
+            final Allocator sites = new CallSites(target, 1);
             return new Wrapped(sites, () -> {
                 final Map<Long, allocator.runtime.snapshot.Snapshot.Site> live = new HashMap<>();
                 CallSites.addTo(sites, "test", live);
@@ -125,10 +126,8 @@ class WrapperCapabilitiesTest {
             });
         }),
         MANAGED(target -> {
-            final var managed = Environment.builder()
-                    .modulePathProviders(false)
-                    .build()
-                    .registerAllocator(target);
+            final var managed =
+                    Environment.builder().modulePathProviders(false).build().registerAllocator(target);
             return new Wrapped(managed, managed::liveBlocks);
         }),
         PLANNED(target -> {
@@ -152,8 +151,7 @@ class WrapperCapabilitiesTest {
             final MemoryResource charged = new BudgetResource(new AllocatorResource(target), budget);
             return Wrapped.stack(charged, () -> budget.status().charge() / SIZE);
         }),
-        BUDGET_OF_REQUESTS(
-                target -> Wrapped.stack(new RequestBudgetResource(new AllocatorResource(target)), () -> -1));
+        BUDGET_OF_REQUESTS(target -> Wrapped.stack(new RequestBudgetResource(new AllocatorResource(target)), () -> -1));
 
         private final Maker maker;
 
@@ -232,9 +230,10 @@ class WrapperCapabilitiesTest {
                 provider.discoverDevices().devices().getFirst().memoryInfos().forEach(info -> {
                     final Allocator checked =
                             provider.createAllocator(info, AllocatorOptions.of(Map.of("arena.check_streams", "1")));
-                    assertThat(checked).hasToString("%s, checked", checked.toString().replace(", checked", ""));
-                    assertThat(served(checked)).allSatisfy(served -> assertThat(served)
-                            .isSameAs(checked));
+                    assertThat(checked)
+                            .hasToString("%s, checked", checked.toString().replace(", checked", ""));
+                    assertThat(served(checked))
+                            .allSatisfy(served -> assertThat(served).isSameAs(checked));
                     provider.releaseAllocator(checked);
                 });
                 provider.close();

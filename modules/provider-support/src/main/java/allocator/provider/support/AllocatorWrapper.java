@@ -10,7 +10,6 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.StreamAwareAllocator;
-import allocator.spi.SyncStream;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;

@@ -17,21 +17,16 @@ public final class CallSites extends AllocatorWrapper {
     private final Allocator target;
     private final BlockSites sites;
 
-    private CallSites(Allocator target, int interval) {
-        super(target);
-        this.target = target;
-        sites = new BlockSites(interval, "unknown", Frames.OF_RUNTIME);
-    }
-
     /**
      * Wraps an allocator.
      *
      * @param target the allocator
      * @param interval 1 to record every block, more to record one in so many
-     * @return an allocator with the same capabilities
      */
-    public static Allocator wrap(Allocator target, int interval) {
-        return new CallSites(target, interval);
+    public CallSites(Allocator target, int interval) {
+        super(target);
+        this.target = target;
+        sites = new BlockSites(interval, "unknown", Frames.OF_RUNTIME);
     }
 
     /**
