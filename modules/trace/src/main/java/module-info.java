@@ -5,6 +5,7 @@ import org.jspecify.annotations.NullMarked;
 module java.allocator.trace {
     requires transitive java.allocator.runtime;
     requires transitive java.allocator.spi;
+    requires java.allocator.provider.support;
     requires static org.jspecify;
 
     exports allocator.trace;

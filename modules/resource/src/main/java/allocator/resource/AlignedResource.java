@@ -145,14 +145,20 @@ public final class AlignedResource extends ResourceDecorator {
 
     private static AllocatorStats withoutPadding(AllocatorStats all, long added) {
         final long requested = Math.min(all.requestedBytesInUse() - added, all.bytesInUse());
+        return copyOf(all)
+                .inUse(all.bytesInUse(), Math.max(0, requested), all.peakBytesInUse())
+                .build();
+    }
+
+    /** Returns a builder that has all figures of some statistics. */
+    static AllocatorStats.Builder copyOf(AllocatorStats all) {
         return new AllocatorStats.Builder()
                 .limit(all.limit())
-                .inUse(all.bytesInUse(), Math.max(0, requested), all.peakBytesInUse())
+                .inUse(all.bytesInUse(), all.requestedBytesInUse(), all.peakBytesInUse())
                 .held(all.bytesHeld(), all.peakBytesHeld())
                 .free(all.freeBytes(), all.largestFreeChunk())
                 .calls(all.numAllocs(), all.numReserves(), all.numFailedAllocs(), all.maxAllocSize())
                 .regions(all.numArenaExtensions(), all.numArenaShrinkages())
-                .counters(all.counters())
-                .build();
+                .counters(all.counters());
     }
 }

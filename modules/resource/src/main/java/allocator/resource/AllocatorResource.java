@@ -60,15 +60,14 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
     public AllocatorResource(Allocator allocator, MemoryKind kind) {
         this.allocator = allocator;
         this.kind = kind;
-        streamAware = allocator.as(StreamAwareAllocator.class).orElse(null) instanceof StreamAwareAllocator aware
-                        && allocator.spiLevel() >= SpiLevel.STREAMS
-                ? aware
-                : null;
-        canReserve = allocator.spiLevel() >= SpiLevel.RESERVE;
-        shrinkable = allocator.as(ShrinkableAllocator.class).orElse(null) instanceof ShrinkableAllocator able
-                        && allocator.spiLevel() >= SpiLevel.SHRINK
-                ? able
-                : null;
+        final int level = allocator.spiLevel();
+        streamAware = level < SpiLevel.STREAMS
+                ? null
+                : allocator.as(StreamAwareAllocator.class).orElse(null);
+        canReserve = level >= SpiLevel.RESERVE;
+        shrinkable = level < SpiLevel.SHRINK
+                ? null
+                : allocator.as(ShrinkableAllocator.class).orElse(null);
     }
 
     @Override
@@ -158,12 +157,8 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
      * one has ended, nothing can be queued on it, and the host waits.
      */
     private static void order(SyncStream stream, @Nullable SyncStream owner) {
-        if (owner == null) {
-            SynchronizingResource.await(stream);
-        } else if (owner.id() != stream.id()) {
-            if (owner.hasEnded() || !hasQueuedWait(stream, owner)) {
-                SynchronizingResource.await(stream);
-            }
+        if (owner == null || (owner.id() != stream.id() && (owner.hasEnded() || !hasQueuedWait(stream, owner)))) {
+            ResourceDecorator.await(stream);
         }
     }
 

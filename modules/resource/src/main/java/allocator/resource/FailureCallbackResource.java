@@ -57,9 +57,4 @@ public final class FailureCallbackResource extends ResourceDecorator {
             }
         }
     }
-
-    @Override
-    protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        deallocateUpstream(address, byteSize, byteAlignment, stream);
-    }
 }

@@ -16,7 +16,10 @@ import org.jspecify.annotations.Nullable;
  * thrown, with that of the second suppressed: it is about the memory of this resource.
  */
 public final class FallbackResource extends ResourceDecorator {
-    private final StreamOrderedMemoryResource second;
+    private final MemoryResource second;
+
+    /** Makes the calls of the second resource. */
+    private final ResourceDecorator callsOfSecond;
 
     /** The live blocks of the second resource. */
     private final LiveTable<Void> fromSecond = new LiveTable<>(false);
@@ -42,7 +45,8 @@ public final class FallbackResource extends ResourceDecorator {
             throw new StackOrderException(second + " has another context than " + first + ": " + second.context()
                     + " is not " + first.context());
         }
-        this.second = StreamOrderedMemoryResource.of(second);
+        this.second = second;
+        callsOfSecond = new SynchronizingResource(second);
     }
 
     @Override
@@ -68,7 +72,7 @@ public final class FallbackResource extends ResourceDecorator {
         fromSecond.expect();
         long address = 0;
         try {
-            address = allocateSecond(byteSize, byteAlignment, stream, isReserve);
+            address = callsOfSecond.allocateUpstream(byteSize, byteAlignment, stream, isReserve);
         } catch (OutOfMemoryException e) {
             if (!e.equals(failureOfFirst)) {
                 failureOfFirst.addSuppressed(e);
@@ -82,13 +86,6 @@ public final class FallbackResource extends ResourceDecorator {
         fromSecond.add(address, byteSize, null);
         count(byteSize, isReserve);
         return address;
-    }
-
-    private long allocateSecond(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
-        if (stream != null) {
-            return second.allocate(byteSize, byteAlignment, stream);
-        }
-        return isReserve ? second.reserve(byteSize, byteAlignment) : second.allocate(byteSize, byteAlignment);
     }
 
     private void count(long byteSize, boolean isReserve) {
@@ -108,21 +105,13 @@ public final class FallbackResource extends ResourceDecorator {
         }
         boolean isFreed = false;
         try {
-            deallocateSecond(address, byteSize, byteAlignment, stream);
+            callsOfSecond.deallocateUpstream(address, byteSize, byteAlignment, stream);
             isFreed = true;
         } finally {
             fromSecond.settle(address, byteSize, null, isFreed);
         }
         synchronized (counters) {
             counters.freed(byteSize, byteSize);
-        }
-    }
-
-    private void deallocateSecond(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        if (stream == null) {
-            second.deallocate(address, byteSize, byteAlignment);
-        } else {
-            second.deallocate(address, byteSize, byteAlignment, stream);
         }
     }
 

@@ -70,11 +70,6 @@ public final class FaultInjectionResource extends ResourceDecorator {
 
     @Override
     protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
-        mayFail(byteSize);
-        return allocateUpstream(byteSize, byteAlignment, stream, isReserve);
-    }
-
-    private void mayFail(long byteSize) {
         final long request = requests.incrementAndGet();
         if (plan.fails(byteSize, request)) {
             throw new OutOfMemoryException(
@@ -90,10 +85,6 @@ public final class FaultInjectionResource extends ResourceDecorator {
                             OutOfMemoryException.UNKNOWN,
                             OutOfMemoryException.UNKNOWN));
         }
-    }
-
-    @Override
-    protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        deallocateUpstream(address, byteSize, byteAlignment, stream);
+        return allocateUpstream(byteSize, byteAlignment, stream, isReserve);
     }
 }

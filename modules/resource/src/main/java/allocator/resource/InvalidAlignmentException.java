@@ -20,11 +20,7 @@ public final class InvalidAlignmentException extends AllocatorException {
         this.byteAlignment = byteAlignment;
     }
 
-    /**
-     * Returns the rejected alignment.
-     *
-     * @return bytes
-     */
+    /** {@return the rejected alignment in bytes} */
     public long byteAlignment() {
         return byteAlignment;
     }

@@ -23,20 +23,12 @@ public enum MemoryKind {
         this.isDeviceAccessible = isDeviceAccessible;
     }
 
-    /**
-     * Returns whether the host can read and write this memory.
-     *
-     * @return whether it can
-     */
+    /** {@return whether the host can read and write this memory} */
     public boolean isHostAccessible() {
         return isHostAccessible;
     }
 
-    /**
-     * Returns whether work on the device can read and write this memory.
-     *
-     * @return whether it can
-     */
+    /** {@return whether work on the device can read and write this memory} */
     public boolean isDeviceAccessible() {
         return isDeviceAccessible;
     }

@@ -30,11 +30,7 @@ public interface MemoryResource extends AutoCloseable {
      */
     MemoryInfo memory();
 
-    /**
-     * Returns whether host and device can access the memory.
-     *
-     * @return the same kind on every call
-     */
+    /** {@return whether host and device can access the memory, the same kind on every call} */
     MemoryKind kind();
 
     /**
@@ -146,11 +142,7 @@ public interface MemoryResource extends AutoCloseable {
         return false;
     }
 
-    /**
-     * Returns the resources from which this one allocates.
-     *
-     * @return its upstreams, the first choice first; empty for a source of memory
-     */
+    /** {@return the resources from which this one allocates, the first choice first; empty for a source of memory} */
     default List<MemoryResource> upstreams() {
         return List.of();
     }

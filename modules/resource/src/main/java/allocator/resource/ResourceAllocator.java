@@ -16,8 +16,10 @@ import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
+import allocator.spi.UnsupportedMemoryException;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,7 +38,8 @@ import org.jspecify.annotations.Nullable;
  * bottom counts such memory as in use, {@link #stats} subtracts its requested size; padding that an
  * {@link AlignedResource} added stays in use.
  */
-public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAllocator, UnreturnedMemory, AutoCloseable {
+public final class ResourceAllocator
+        implements StreamAwareAllocator, ShrinkableAllocator, HostAccessibleAllocator, UnreturnedMemory, AutoCloseable {
     private final StreamOrderedMemoryResource resource;
     private final BlockLedger<SyncStream> ledger;
     private volatile boolean isClosed;
@@ -50,7 +53,8 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
      * Adapts a resource.
      *
      * @param resource the resource; its context must be {@link MemoryContext#ANY}
-     * @return the allocator, a {@link HostAccessibleAllocator} if the host can access the memory
+     * @return the allocator, which has the {@linkplain #as capability} {@link HostAccessibleAllocator} if the host can
+     *     access the memory
      * @throws StackOrderException if the resource is bound to a stream
      */
     public static ResourceAllocator of(MemoryResource resource) {
@@ -58,12 +62,20 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
             throw new StackOrderException(
                     resource + " is bound to a stream; an allocator must serve every stream; remove the binding");
         }
-        final StreamOrderedMemoryResource ordered = StreamOrderedMemoryResource.of(resource);
-        return resource.kind().isHostAccessible() ? new OfHostMemory(ordered) : new ResourceAllocator(ordered);
+        return new ResourceAllocator(StreamOrderedMemoryResource.of(resource));
+    }
+
+    @Override
+    public <T> Optional<T> as(Class<T> capability) {
+        return capability.isInstance(this)
+                        && (capability != HostAccessibleAllocator.class
+                                || resource.kind().isHostAccessible())
+                ? Optional.of(capability.cast(this))
+                : Optional.empty();
     }
 
     /** Returns the resource from which this allocator allocates. */
-    final MemoryResource resource() {
+    MemoryResource resource() {
         return resource;
     }
 
@@ -137,8 +149,27 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
     }
 
     private boolean giveBack(long address, long byteSize, @Nullable SyncStream stream) {
-        EndedStreams.deallocate(resource, address, byteSize, resource.memory().byteAlignment(), stream);
+        StreamBoundResource.deallocate(
+                resource, address, byteSize, resource.memory().byteAlignment(), stream);
         return true;
+    }
+
+    /**
+     * Returns a segment over a block.
+     *
+     * @throws UnsupportedMemoryException if the host cannot access the memory
+     */
+    @Override
+    public MemorySegment segment(long address, long byteSize) {
+        requireOpen();
+        Requests.requireSize(byteSize);
+        if (!resource.kind().isHostAccessible()) {
+            throw new UnsupportedMemoryException("the host cannot access the memory of " + resource);
+        }
+        if (address == 0 && byteSize != 0) {
+            throw new InvalidSizeException(byteSize, "is not the size of the empty allocation");
+        }
+        return NativeMemory.segment(address, byteSize);
     }
 
     @Override
@@ -184,14 +215,10 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
     /** Subtracts blocks that are in use below, but dead here. */
     private static AllocatorStats withoutUnreturned(AllocatorStats all, long unreturned, long failed) {
         final long dead = Math.min(unreturned, all.bytesInUse());
-        return new AllocatorStats.Builder()
-                .limit(all.limit())
+        return AlignedResource.copyOf(all)
                 .inUse(all.bytesInUse() - dead, Math.max(0, all.requestedBytesInUse() - dead), all.peakBytesInUse())
-                .held(all.bytesHeld(), all.peakBytesHeld())
                 .free(all.freeBytes() + dead, all.largestFreeChunk())
                 .calls(all.numAllocs(), all.numReserves(), failed, all.maxAllocSize())
-                .regions(all.numArenaExtensions(), all.numArenaShrinkages())
-                .counters(all.counters())
                 .build();
     }
 
@@ -238,7 +265,7 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
         }
     }
 
-    final void requireOpen() {
+    private void requireOpen() {
         if (isClosed) {
             throw new AllocatorClosedException("allocator over " + resource + " is closed");
         }
@@ -247,22 +274,5 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
     @Override
     public String toString() {
         return "allocator over " + resource;
-    }
-
-    /** An allocator whose memory the host can access. */
-    private static final class OfHostMemory extends ResourceAllocator implements HostAccessibleAllocator {
-        OfHostMemory(StreamOrderedMemoryResource resource) {
-            super(resource);
-        }
-
-        @Override
-        public MemorySegment segment(long address, long byteSize) {
-            requireOpen();
-            Requests.requireSize(byteSize);
-            if (address == 0 && byteSize != 0) {
-                throw new InvalidSizeException(byteSize, "is not the size of the empty allocation");
-            }
-            return NativeMemory.segment(address, byteSize);
-        }
     }
 }

@@ -9,19 +9,22 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A resource that adds one concern to another, its upstream. A subclass implements {@link #doAllocate} and
- * {@link #doDeallocate} once, for calls with and without a stream.
+ * A resource that adds one concern to another, its upstream. A subclass implements {@link #doAllocate} once, for calls
+ * with and without a stream, and {@link #doDeallocate} unless it leaves deallocations to the upstream.
  *
  * <p>A subclass that stores an entry for an address must add it <em>after</em> {@link #allocateUpstream} and remove it
  * <em>before</em> {@link #deallocateUpstream}. Otherwise another thread that is given the same address finds the old
  * entry. It makes the room of an entry before {@code allocateUpstream}, so that adding it cannot fail, and adds it
  * again if {@code deallocateUpstream} throws: the allocation is then still live.
  *
- * <p>A decorator is always stream-ordered; {@link StreamOrderedMemoryResource#of} adapts an upstream that is not.
+ * <p>A decorator is always stream-ordered. Over an upstream that is not, an allocation may be used at once on any
+ * stream, and a deallocation waits for its stream.
  */
 public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
     private final MemoryResource upstream;
-    private final StreamOrderedMemoryResource ordered;
+
+    /** The upstream, if it is stream-ordered itself. */
+    private final @Nullable StreamOrderedMemoryResource ordered;
 
     /**
      * Creates a decorator.
@@ -30,7 +33,7 @@ public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
      */
     protected ResourceDecorator(MemoryResource upstream) {
         this.upstream = upstream;
-        this.ordered = StreamOrderedMemoryResource.of(upstream);
+        this.ordered = upstream instanceof StreamOrderedMemoryResource already ? already : null;
     }
 
     /**
@@ -46,14 +49,16 @@ public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
             long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve);
 
     /**
-     * Deallocates.
+     * Deallocates. Unless overridden, passes the call to the upstream.
      *
      * @param address what {@link #doAllocate} returned, not zero
      * @param byteSize the requested size in bytes
      * @param byteAlignment the requested alignment in bytes
      * @param stream the stream that orders the call, {@code null} for none
      */
-    protected abstract void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream);
+    protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+        deallocateUpstream(address, byteSize, byteAlignment, stream);
+    }
 
     /**
      * Allocates from the upstream in the way of a call: on a stream, without one, or as a reserve.
@@ -66,8 +71,11 @@ public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
      */
     protected final long allocateUpstream(
             long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
-        if (stream != null) {
+        if (stream != null && ordered != null) {
             return ordered.allocate(byteSize, byteAlignment, stream);
+        }
+        if (stream != null) {
+            requireNotBoundToAnother(stream);
         }
         return isReserve ? upstream.reserve(byteSize, byteAlignment) : upstream.allocate(byteSize, byteAlignment);
     }
@@ -82,18 +90,43 @@ public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
      */
     protected final void deallocateUpstream(
             long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        if (stream == null) {
-            upstream.deallocate(address, byteSize, byteAlignment);
-        } else {
+        if (stream != null && ordered != null) {
             ordered.deallocate(address, byteSize, byteAlignment, stream);
+            return;
         }
+        if (stream != null) {
+            requireNotBoundToAnother(stream);
+            if (upstream.context().equals(MemoryContext.ANY)) {
+                await(stream);
+            }
+        }
+        upstream.deallocate(address, byteSize, byteAlignment);
     }
 
     /**
-     * Returns the resource that this one decorates.
+     * Waits until the work of a stream is complete.
      *
-     * @return the upstream
+     * @throws IllegalStateException if the stream is closed and its work is not known to be done
      */
+    static void await(SyncStream stream) {
+        try {
+            stream.flush();
+        } catch (IllegalStateException e) {
+            if (!stream.hasEnded()) {
+                throw e;
+            }
+        }
+    }
+
+    private void requireNotBoundToAnother(SyncStream stream) {
+        if (upstream.context() instanceof MemoryContext.StreamBound bound
+                && bound.stream().id() != stream.id()) {
+            throw new IllegalArgumentException(
+                    upstream + " is bound to " + bound.stream() + " and cannot serve " + stream);
+        }
+    }
+
+    /** {@return the resource that this one decorates, its upstream} */
     public final MemoryResource upstream() {
         return upstream;
     }

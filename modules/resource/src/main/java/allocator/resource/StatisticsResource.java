@@ -66,11 +66,7 @@ public final class StatisticsResource extends ResourceDecorator {
         super(upstream);
     }
 
-    /**
-     * Returns the counters of the innermost scope.
-     *
-     * @return its numbers at this moment
-     */
+    /** {@return the counters of the innermost scope at this moment} */
     public ResourceStatistics statistics() {
         lock.lock();
         try {

@@ -4,6 +4,7 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Binds a stream-ordered resource to one stream, for callers that have no stream to pass. Every call is ordered on that
@@ -52,7 +53,34 @@ public final class StreamBoundResource implements MemoryResource {
 
     @Override
     public void deallocate(long address, long byteSize, long byteAlignment) {
-        EndedStreams.deallocate(upstream, address, byteSize, byteAlignment, stream);
+        deallocate(upstream, address, byteSize, byteAlignment, stream);
+    }
+
+    /**
+     * Deallocates memory on a stream, or without one if the stream has ended, be it during this call: its work is then
+     * done, and no order is needed.
+     *
+     * @param stream the stream, {@code null} for none
+     * @throws IllegalStateException if the stream is closed and has not ended; the memory is live
+     */
+    static void deallocate(
+            StreamOrderedMemoryResource resource,
+            long address,
+            long byteSize,
+            long byteAlignment,
+            @Nullable SyncStream stream) {
+        if (stream == null || stream.hasEnded()) {
+            resource.deallocate(address, byteSize, byteAlignment);
+            return;
+        }
+        try {
+            resource.deallocate(address, byteSize, byteAlignment, stream);
+        } catch (IllegalStateException e) {
+            if (!stream.hasEnded()) {
+                throw e;
+            }
+            resource.deallocate(address, byteSize, byteAlignment);
+        }
     }
 
     @Override

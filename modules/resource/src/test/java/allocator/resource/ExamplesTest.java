@@ -194,11 +194,6 @@ class ExamplesTest {
             }
             return allocateUpstream(byteSize, byteAlignment, stream, isReserve);
         }
-
-        @Override
-        protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-            deallocateUpstream(address, byteSize, byteAlignment, stream);
-        }
     }
 
     @Test

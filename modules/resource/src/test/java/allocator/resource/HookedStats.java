@@ -23,11 +23,6 @@ final class HookedStats extends ResourceDecorator {
     }
 
     @Override
-    protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        deallocateUpstream(address, byteSize, byteAlignment, stream);
-    }
-
-    @Override
     public Optional<AllocatorStats> stats() {
         final Runnable first = before;
         before = () -> {};

@@ -121,6 +121,6 @@ class ResourceAllocatorFaultsTest {
 
     @Test
     void anAllocatorThatWaitsForStreamsLosesNothing() {
-        run(SynchronizingResource::new);
+        run(device -> new SynchronizingResource(new Unordered(device)));
     }
 }

@@ -13,6 +13,7 @@ import allocator.spi.InteriorAddressException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
+import allocator.spi.UnsupportedMemoryException;
 import allocator.testkit.FakeStream;
 import java.util.ArrayList;
 import java.util.List;
@@ -72,15 +73,16 @@ class ResourceAllocatorTest {
         assertThatThrownBy(allocator::stats).isInstanceOf(AllocatorClosedException.class);
         ResourceAllocator onHost = ResourceAllocator.of(new HostResource());
         onHost.close();
-        assertThatThrownBy(() -> ((HostAccessibleAllocator) onHost).segment(64, 1))
-                .isInstanceOf(AllocatorClosedException.class);
+        assertThatThrownBy(() -> onHost.segment(64, 1)).isInstanceOf(AllocatorClosedException.class);
     }
 
     @Test
     void onlyHostAccessibleMemoryHasSegments() {
-        assertThat(allocator).isNotInstanceOf(HostAccessibleAllocator.class);
+        assertThat(allocator.as(HostAccessibleAllocator.class)).isEmpty();
+        assertThatThrownBy(() -> allocator.segment(0, 0)).isInstanceOf(UnsupportedMemoryException.class);
         try (HostResource host = new HostResource()) {
-            var onHost = (HostAccessibleAllocator) ResourceAllocator.of(host);
+            var onHost =
+                    ResourceAllocator.of(host).as(HostAccessibleAllocator.class).orElseThrow();
             long address = onHost.alloc(16);
             assertThat(onHost.segment(address, 16).byteSize()).isEqualTo(16);
             assertThat(onHost.segment(0, 0).byteSize()).isZero();

@@ -146,7 +146,7 @@ class ResourceFaultsTest {
         SYNCHRONIZING {
             @Override
             Stack over(Below below) {
-                return new Stack(new SynchronizingResource(below.device));
+                return new Stack(new SynchronizingResource(new Unordered(below.device)));
             }
         },
         STREAM_BOUND {

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 
 class SynchronizingResourceTest {
     private final FakeResource addresses = new FakeResource(1000);
-    private final SynchronizingResource resource = new SynchronizingResource(addresses);
+    private final SynchronizingResource resource = new SynchronizingResource(new Unordered(addresses));
     private final FakeStream stream = new FakeStream(addresses.memory());
     private final long address = resource.allocate(100, 8, stream);
 

@@ -149,30 +149,18 @@ public record AllocatorReport(MemoryInfo memory, String provider, String owner, 
 
     @Override
     public String toString() {
-        final StringBuilder text = new StringBuilder();
-        text.append(memory)
-                .append(" of ")
-                .append(owner)
-                .append(", provider ")
-                .append(provider)
-                .append(", ")
-                .append(source);
+        final StringBuilder text =
+                new StringBuilder(memory + " of " + owner + ", provider " + provider + ", " + source);
         final int keyWidth = width(settings.stream().map(Setting::key).toList());
         final int valueWidth =
                 width(settings.stream().map(AllocatorReport::effectiveText).toList());
         for (final Setting setting : settings) {
             text.append(System.lineSeparator())
-                    .append("  ")
-                    .append(pad(setting.key(), keyWidth))
-                    .append("  ")
-                    .append(pad(effectiveText(setting), valueWidth))
-                    .append("  ")
-                    .append(setting.origin());
+                    .append("  " + pad(setting.key(), keyWidth))
+                    .append("  " + pad(effectiveText(setting), valueWidth))
+                    .append("  " + setting.origin());
             if (!setting.isEffective()) {
-                text.append(", requested ")
-                        .append(setting.requested())
-                        .append(": ")
-                        .append(setting.why());
+                text.append(", requested " + setting.requested() + ": " + setting.why());
             }
         }
         return text.toString();

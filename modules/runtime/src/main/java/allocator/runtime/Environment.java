@@ -41,6 +41,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -85,7 +86,7 @@ public final class Environment implements AutoCloseable {
      */
     Environment(ProviderOrder order, InspectionOptions options, Map<String, String> settings) {
         AllocatorEvents.prepare();
-        inspection = new Inspection(options, this::snapshotAfter, this::uses);
+        inspection = new Inspection(options, failure -> snapshotAfter(failure, null), this::uses);
         leakReports = options.leakReports();
         shared = new SharedAllocators(instances, inspection.snapshots(), leakReports);
         registry = new ProviderRegistry(order, Collections.unmodifiableMap(new TreeMap<>(settings)), instances, shared);
@@ -93,11 +94,7 @@ public final class Environment implements AutoCloseable {
         inspection.begin();
     }
 
-    /**
-     * Returns a builder that searches the module path and the class path, without settings.
-     *
-     * @return a builder
-     */
+    /** {@return a builder that searches the module path and the class path, without settings} */
     public static EnvironmentBuilder builder() {
         return new EnvironmentBuilder();
     }
@@ -166,11 +163,7 @@ public final class Environment implements AutoCloseable {
                 session.name(), null, leaks, session.devices(), List.of(session), use -> used.contains(use.instance()));
     }
 
-    /** Describes everything after a request has failed. Takes no lock of this environment. */
-    private Snapshot snapshotAfter(Failure failure) {
-        return snapshotAfter(failure, null);
-    }
-
+    /** Describes everything after a request or a close has failed. Takes no lock of this environment. */
     private Snapshot snapshotAfter(@Nullable Failure failure, @Nullable Leaks leaks) {
         final List<Session> open = sessions.all();
         final List<ProviderDevice> devices = open.stream()
@@ -218,24 +211,15 @@ public final class Environment implements AutoCloseable {
 
     /** Reports the blocks of a session that are live after its end, if that is asked for. Throws nothing. */
     void reportLeaks(Session session) {
-        if (leakReports.interval() > 0) {
-            try {
-                leakReports.report(
-                        "session " + session.name(), session.usesWithLiveBlocks(), leaks -> snapshot(session, leaks));
-            } catch (Throwable e) {
-                Log.failed("reporting the live blocks", session, e);
-            }
-        }
+        reportLeaks("session " + session, session::usesWithLiveBlocks, leaks -> snapshot(session, leaks));
     }
 
-    /** Reports all live blocks, if that is asked for. Throws nothing. */
-    private void reportLeaks() {
+    private void reportLeaks(String closed, Supplier<List<AllocatorUse>> uses, Function<Leaks, Snapshot> taker) {
         if (leakReports.interval() > 0) {
             try {
-                leakReports.report(
-                        "environment that cannot be closed", usesWithLiveBlocks(), leaks -> snapshotAfter(null, leaks));
+                leakReports.report(closed, uses.get(), taker);
             } catch (Throwable e) {
-                Log.failed("reporting the live blocks", AllocatorReport.ENVIRONMENT, e);
+                Log.failed("reporting the live blocks", closed, e);
             }
         }
     }
@@ -407,11 +391,7 @@ public final class Environment implements AutoCloseable {
         return sharedAllocator(memory.location());
     }
 
-    /**
-     * Returns all shared allocators.
-     *
-     * @return one for each memory that has one
-     */
+    /** {@return all shared allocators, one for each memory that has one} */
     public List<ManagedAllocator> sharedAllocators() {
         return shared.all();
     }
@@ -591,7 +571,8 @@ public final class Environment implements AutoCloseable {
         try {
             closeUnused();
         } catch (StillInUseException e) {
-            reportLeaks();
+            reportLeaks(
+                    "environment that cannot be closed", this::usesWithLiveBlocks, leaks -> snapshotAfter(null, leaks));
             throw e;
         }
     }

@@ -314,11 +314,7 @@ public final class ManagedAllocator implements Allocator {
         return new MemoryRange(info, address, byteSize);
     }
 
-    /**
-     * Returns whether {@link #segment} works.
-     *
-     * @return whether the host can reach the memory
-     */
+    /** {@return whether {@link #segment} works: whether the host can reach the memory} */
     public boolean isHostAccessible() {
         return hostAccessible != null;
     }
@@ -371,11 +367,7 @@ public final class ManagedAllocator implements Allocator {
         return report;
     }
 
-    /**
-     * Returns how many blocks of this owner are live.
-     *
-     * @return the count; exact while no thread allocates or frees
-     */
+    /** {@return how many blocks of this owner are live; exact while no thread allocates or frees} */
     public long liveBlocks() {
         return Math.max(0, lease.count());
     }

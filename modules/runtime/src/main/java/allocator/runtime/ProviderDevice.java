@@ -18,11 +18,7 @@ public record ProviderDevice(String provider, EpDevice device) {
         Objects.requireNonNull(device, "device");
     }
 
-    /**
-     * Returns the kind of the device.
-     *
-     * @return the hardware's type
-     */
+    /** {@return the kind of the device: the type of its hardware} */
     public DeviceType type() {
         return device.hardware().type();
     }

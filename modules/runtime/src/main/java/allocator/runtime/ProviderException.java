@@ -22,11 +22,7 @@ public final class ProviderException extends AllocatorException {
         this.provider = provider;
     }
 
-    /**
-     * Returns the provider that broke the contract.
-     *
-     * @return the provider's name, or its class or jar if it did not report its name
-     */
+    /** {@return the name of the provider that broke the contract, or its class or jar if it did not report its name} */
     public String provider() {
         return provider;
     }

@@ -42,11 +42,7 @@ public record ProviderReport(
         notes = List.copyOf(notes);
     }
 
-    /**
-     * Returns whether the provider is registered. If a registered provider has no device, the notes say why.
-     *
-     * @return whether there is no failure
-     */
+    /** {@return whether the provider is registered} If a registered provider has no device, the notes say why. */
     public boolean isRegistered() {
         return failure.isEmpty();
     }

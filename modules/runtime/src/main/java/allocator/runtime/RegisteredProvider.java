@@ -232,7 +232,7 @@ final class RegisteredProvider {
     /** Creates an allocator and checks it; returns it to the provider at once if it breaks the contract. */
     AllocatorReference create(MemoryInfo info, AllocatorOptions wanted) {
         final String operation = "createAllocator(" + info + ")";
-        final AllocatorReference reference = AllocatorReference.create(
+        final AllocatorReference reference = new AllocatorReference(
                 instances,
                 name(),
                 keys,

@@ -63,11 +63,7 @@ public final class Run {
         this.session = session;
     }
 
-    /**
-     * Returns the session.
-     *
-     * @return the session
-     */
+    /** {@return the session} */
     public Session session() {
         return session;
     }

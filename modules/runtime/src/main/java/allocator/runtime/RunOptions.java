@@ -31,20 +31,12 @@ public final class RunOptions {
         synchronize = builder.synchronize;
     }
 
-    /**
-     * Returns a builder with the defaults.
-     *
-     * @return a builder
-     */
+    /** {@return a builder with the defaults} */
     public static Builder builder() {
         return new Builder();
     }
 
-    /**
-     * Returns the arenas to shrink when the run ends.
-     *
-     * @return the list as given, empty if there is none
-     */
+    /** {@return the arenas to shrink when the run ends, as given; empty if there are none} */
     public String shrinkList() {
         return shrinkList;
     }

@@ -135,20 +135,12 @@ public final class Session implements AutoCloseable {
         return allocators.isFinished();
     }
 
-    /**
-     * Returns the session's name in messages and reports.
-     *
-     * @return the name it was given, or one generated from its number
-     */
+    /** {@return the session's name in messages and reports: the one it was given, or one generated from its number} */
     public String name() {
         return name;
     }
 
-    /**
-     * Returns the session's devices, the default one first.
-     *
-     * @return at least one
-     */
+    /** {@return the session's devices, at least one, the default one first} */
     public List<ProviderDevice> devices() {
         return plan.devices();
     }
@@ -180,9 +172,8 @@ public final class Session implements AutoCloseable {
     }
 
     /**
-     * Returns the session's allocators, without those of read-only memory.
-     *
-     * @return one for each memory, in the order of the devices
+     * {@return the session's allocators, one for each memory in the order of the devices, without those of read-only
+     * memory}
      */
     public List<ManagedAllocator> allocators() {
         return allocators.list();
@@ -592,11 +583,7 @@ public final class Session implements AutoCloseable {
         return new SessionState(name, isClosed(), liveBlocks());
     }
 
-    /**
-     * Returns how many blocks of this session are live.
-     *
-     * @return the count; exact while no thread allocates or frees
-     */
+    /** {@return how many blocks of this session are live; exact while no thread allocates or frees} */
     public long liveBlocks() {
         return allocators.all().mapToLong(ManagedAllocator::liveBlocks).sum();
     }

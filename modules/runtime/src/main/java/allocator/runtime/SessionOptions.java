@@ -70,11 +70,7 @@ public final class SessionOptions {
         callSites = builder.callSites;
     }
 
-    /**
-     * Returns a builder with the defaults.
-     *
-     * @return a builder
-     */
+    /** {@return a builder with the defaults} */
     public static Builder builder() {
         return new Builder();
     }
@@ -93,11 +89,7 @@ public final class SessionOptions {
         return !requested.isEmpty();
     }
 
-    /**
-     * Returns the settings by key, as given.
-     *
-     * @return an unmodifiable map in key order
-     */
+    /** {@return the settings by key, as given: an unmodifiable map in key order} */
     public Map<String, String> settings() {
         return settings;
     }
@@ -109,7 +101,7 @@ public final class SessionOptions {
      */
     UnaryOperator<Allocator> decorator(int leakInterval) {
         final int interval = settings.containsKey(CALL_SITES.name()) ? callSites : leakInterval;
-        return interval == 0 ? decorator : target -> CallSites.wrap(decorator.apply(target), interval);
+        return interval == 0 ? decorator : target -> new CallSites(decorator.apply(target), interval);
     }
 
     /** Returns the value of {@link #USE_ENV_ALLOCATORS}. */

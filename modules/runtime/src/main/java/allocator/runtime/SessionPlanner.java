@@ -16,7 +16,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Decides how a session gets its devices and allocators: for each memory, the environment's allocator or a new one with
@@ -25,90 +27,54 @@ import java.util.stream.Collectors;
  * <p>Called under the environment's lock.
  */
 final class SessionPlanner {
-    /** How a session gets one of its allocators. */
-    sealed interface Part {
-        MemoryInfo info();
-
-        /** Returns how the session gets it, for its report. */
-        Source source();
-
-        /** Returns the settings that the session requests. */
-        AllocatorOptions requested();
-
-        String providerName();
-
-        /** Returns whether {@code arena.max_mem} limits it. */
-        boolean isLimited();
+    /**
+     * How a session gets one of its allocators: one of the environment, or one to create.
+     *
+     * @param info the memory
+     * @param source how the session gets it, for its report
+     * @param requested the settings that the session requests
+     * @param providerName the name of its provider
+     * @param isLimited whether {@code arena.max_mem} limits it
+     * @param existing the reference to the allocator of the environment, with this part as a user once it is held
+     * @param acquiring returns the reference, created if it does not exist yet
+     */
+    record Part(
+            MemoryInfo info,
+            Source source,
+            AllocatorOptions requested,
+            String providerName,
+            boolean isLimited,
+            @Nullable AllocatorReference existing,
+            Supplier<AllocatorReference> acquiring) {
+        private static Part toCreate(
+                RegisteredProvider provider, MemoryInfo info, Source source, AllocatorOptions requested) {
+            return new Part(
+                    info,
+                    source,
+                    requested,
+                    provider.name(),
+                    provider.isLimited(requested),
+                    null,
+                    () -> provider.create(info, requested));
+        }
 
         /** Takes hold of what exists already, until {@link #acquire} or {@link #abandon}. Allocates nothing. */
-        void hold();
-
-        /** Returns the reference, created if it does not exist yet. The caller releases it. */
-        AllocatorReference acquire();
-
-        /** Releases what the plan holds, in place of {@link #acquire}. */
-        void abandon();
-
-        /**
-         * An allocator of the environment.
-         *
-         * @param reference the reference to it, with this part as a user once it is held
-         */
-        record Existing(
-                MemoryInfo info,
-                Source source,
-                AllocatorOptions requested,
-                AllocatorReference reference,
-                boolean isLimited)
-                implements Part {
-            @Override
-            public String providerName() {
-                return reference.provider();
-            }
-
-            @Override
-            public void hold() {
-                reference.retain();
-            }
-
-            @Override
-            public AllocatorReference acquire() {
-                return reference;
-            }
-
-            @Override
-            public void abandon() {
-                reference.release();
+        void hold() {
+            if (existing != null) {
+                existing.retain();
             }
         }
 
-        /**
-         * An allocator to create.
-         *
-         * @param provider creates it
-         */
-        record ToCreate(MemoryInfo info, Source source, AllocatorOptions requested, RegisteredProvider provider)
-                implements Part {
-            @Override
-            public String providerName() {
-                return provider.name();
+        /** Returns the reference, created if it does not exist yet. The caller releases it. */
+        AllocatorReference acquire() {
+            return acquiring.get();
+        }
+
+        /** Releases what the plan holds, in place of {@link #acquire}. */
+        void abandon() {
+            if (existing != null) {
+                existing.release();
             }
-
-            @Override
-            public boolean isLimited() {
-                return provider.isLimited(requested);
-            }
-
-            @Override
-            public void hold() {}
-
-            @Override
-            public AllocatorReference acquire() {
-                return provider.create(info, requested);
-            }
-
-            @Override
-            public void abandon() {}
         }
     }
 
@@ -256,7 +222,7 @@ final class SessionPlanner {
             Optional<ManagedAllocator> ofEnvironment) {
         final AllocatorOptions requested = provider.options().overriddenBy(own);
         if (memory.isReadOnly()) {
-            return new Part.ToCreate(memory, Source.CREATED, requested, provider);
+            return Part.toCreate(provider, memory, Source.CREATED, requested);
         }
         if (ofEnvironment.isPresent()) {
             return existing(ofEnvironment.get(), own);
@@ -264,25 +230,28 @@ final class SessionPlanner {
         if (!own.isEmpty()) {
             final AllocatorOptions exclusive = provider.exclusive(requested);
             final Source source = provider.isExclusive(exclusive) ? Source.EXCLUSIVE : Source.CREATED;
-            return new Part.ToCreate(memory, source, exclusive, provider);
+            return Part.toCreate(provider, memory, source, exclusive);
         }
         return shared.owned(memory.location())
                 .filter(owned -> owned.isExplicit()
                         && owned.provider().equals(provider.name())
                         && owned.info().equals(memory))
                 .map(owned -> existing(owned.allocator(), own))
-                .orElseGet(() -> new Part.ToCreate(memory, Source.CREATED, requested, provider));
+                .orElseGet(() -> Part.toCreate(provider, memory, Source.CREATED, requested));
     }
 
     private Part existing(ManagedAllocator allocator, AllocatorOptions own) {
-        return new Part.Existing(
+        final AllocatorReference reference = allocator.reference();
+        return new Part(
                 allocator.info(),
                 allocator.source() == Source.REGISTERED ? Source.REGISTERED : Source.ENVIRONMENT,
                 allocator.requested().overriddenBy(own),
-                allocator.reference(),
-                registry.find(allocator.reference().provider())
+                reference.provider(),
+                registry.find(reference.provider())
                         .filter(provider -> provider.isLimited(allocator.requested()))
-                        .isPresent());
+                        .isPresent(),
+                reference,
+                () -> reference);
     }
 
     private List<ProviderDevice> choose(List<RequestedDevice> requested) {

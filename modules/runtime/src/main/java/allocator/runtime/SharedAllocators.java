@@ -336,7 +336,7 @@ final class SharedAllocators {
         }
         final String registered = "the application registered an allocator for " + info;
         final ManagedAllocator managed = manage(
-                AllocatorReference.create(
+                new AllocatorReference(
                         instances, AllocatorReport.APPLICATION, List.of(), () -> allocator, returned -> {}),
                 Source.REGISTERED,
                 AllocatorOptions.EMPTY);

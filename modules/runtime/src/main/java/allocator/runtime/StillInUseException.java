@@ -28,11 +28,7 @@ public final class StillInUseException extends IllegalStateException {
         this.users = users;
     }
 
-    /**
-     * Returns what is still in use, and what uses it.
-     *
-     * @return at least one line, for a person to read
-     */
+    /** {@return what is still in use, and what uses it: at least one line, for a person to read} */
     public List<String> users() {
         return List.of(users);
     }

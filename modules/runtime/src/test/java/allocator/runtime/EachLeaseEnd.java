@@ -43,7 +43,7 @@ final class EachLeaseEnd {
         Leased(boolean hasBlock, Consumer<Lease> call) {
             this.call = call;
             final Allocator allocator = new FakeAllocator(FakeDevice.INFO);
-            reference = AllocatorReference.create(instances, "fake", List.of(), () -> allocator, _ -> giveBack());
+            reference = new AllocatorReference(instances, "fake", List.of(), () -> allocator, _ -> giveBack());
             lease = new Lease(reference, () -> {});
             if (hasBlock) {
                 lease.enter();
@@ -109,7 +109,7 @@ final class EachLeaseEnd {
         }
 
         private AllocatorReference create() {
-            return AllocatorReference.create(instances, "fake", List.of(), this::take, _ -> giveBack());
+            return new AllocatorReference(instances, "fake", List.of(), this::take, _ -> giveBack());
         }
 
         private Allocator take() {

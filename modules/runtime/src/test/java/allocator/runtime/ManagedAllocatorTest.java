@@ -47,7 +47,7 @@ class ManagedAllocatorTest {
     private final AllocatorInstances instances = new AllocatorInstances();
 
     private ManagedAllocator manage(Allocator target) {
-        final AllocatorReference reference = AllocatorReference.create(
+        final AllocatorReference reference = new AllocatorReference(
                 instances, "Fake", List.of(), () -> target, returned -> releases.incrementAndGet());
         return new ManagedAllocator(
                 reference,

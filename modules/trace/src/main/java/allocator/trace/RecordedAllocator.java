@@ -1,79 +1,30 @@
 package allocator.trace;
 
+import allocator.provider.support.AllocatorWrapper;
 import allocator.spi.Allocator;
-import allocator.spi.AllocatorOptions;
-import allocator.spi.AllocatorStats;
-import allocator.spi.HostAccessibleAllocator;
-import allocator.spi.InspectableAllocator;
 import allocator.spi.InvalidFreeException;
-import allocator.spi.MemoryInfo;
-import allocator.spi.ShrinkReport;
-import allocator.spi.ShrinkableAllocator;
-import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
-import java.lang.foreign.MemorySegment;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/**
- * An allocator whose allocations and frees a {@link Recorder} records. It has the capabilities of the wrapped allocator
- * ({@link #as}).
- */
-final class RecordedAllocator implements StreamAwareAllocator, ShrinkableAllocator, HostAccessibleAllocator {
+/** An allocator whose allocations and frees a {@link Recorder} records. */
+final class RecordedAllocator extends AllocatorWrapper {
     private final Recorder recorder;
     private final Allocator target;
 
     /** The slot of each live block by its address; guarded by the recorder's lock. */
     private final LongIntMap slots = new LongIntMap();
 
-    private final @Nullable StreamAwareAllocator streamAware;
-    private final @Nullable ShrinkableAllocator shrinkable;
-    private final @Nullable HostAccessibleAllocator hostAccessible;
-
     RecordedAllocator(Recorder recorder, Allocator target) {
+        super(target);
         this.recorder = recorder;
         this.target = target;
-        streamAware = target.as(StreamAwareAllocator.class).orElse(null);
-        shrinkable = target.as(ShrinkableAllocator.class).orElse(null);
-        hostAccessible = target.as(HostAccessibleAllocator.class).orElse(null);
-    }
-
-    /** Its own, of those that the target has; a listing of blocks is the target's. Nothing goes round the recorder. */
-    @Override
-    public <T> Optional<T> as(Class<T> capability) {
-        return target.as(capability)
-                .flatMap(below -> capability.isInstance(this)
-                        ? Optional.of(capability.cast(this))
-                        : Optional.of(below).filter(InspectableAllocator.class::isInstance));
-    }
-
-    private <T> T require(@Nullable T capability) {
-        if (capability == null) {
-            throw new UnsupportedOperationException(target + " does not have this capability");
-        }
-        return capability;
     }
 
     @Override
     public long allocOnStream(long byteSize, SyncStream stream) {
         // Before the allocation, after which nothing may fail.
         final long streamId = stream.id();
-        return allocated(require(streamAware).allocOnStream(byteSize, stream), byteSize, streamId, false);
-    }
-
-    @Override
-    public boolean isOrderedByDevice() {
-        return streamAware != null && streamAware.isOrderedByDevice();
-    }
-
-    @Override
-    public ShrinkReport shrink() {
-        return require(shrinkable).shrink();
-    }
-
-    @Override
-    public MemorySegment segment(long address, long byteSize) {
-        return require(hostAccessible).segment(address, byteSize);
+        return allocated(streamAware().allocOnStream(byteSize, stream), byteSize, streamId, false);
     }
 
     @Override
@@ -126,26 +77,6 @@ final class RecordedAllocator implements StreamAwareAllocator, ShrinkableAllocat
         } catch (Throwable e) {
             recorder.failure = e;
         }
-    }
-
-    @Override
-    public MemoryInfo info() {
-        return target.info();
-    }
-
-    @Override
-    public int spiLevel() {
-        return target.spiLevel();
-    }
-
-    @Override
-    public AllocatorStats stats() {
-        return target.stats();
-    }
-
-    @Override
-    public AllocatorOptions effectiveOptions() {
-        return target.effectiveOptions();
     }
 
     @Override

@@ -190,11 +190,7 @@ public final class LiveTable<T> {
         }
     }
 
-    /**
-     * Returns the addresses of all entries.
-     *
-     * @return the addresses, in no order
-     */
+    /** {@return the addresses of all entries, in no order} */
     public long[] addresses() {
         lock.lock();
         try {

@@ -280,11 +280,7 @@ public final class Budget implements AutoCloseable {
         }
     }
 
-    /**
-     * Returns the numbers at this moment.
-     *
-     * @return limit, charge and the other numbers
-     */
+    /** {@return limit, charge and the other numbers at this moment} */
     public Status status() {
         lock.lock();
         try {

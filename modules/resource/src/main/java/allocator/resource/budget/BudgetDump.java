@@ -89,11 +89,7 @@ public final class BudgetDump {
             charged.lock().unlock();
         }
         final StringBuilder text = new StringBuilder();
-        text.append("request of ")
-                .append(byteSize)
-                .append(" bytes to ")
-                .append(charged.path())
-                .append('\n');
+        text.append("request of " + byteSize + " bytes to " + charged.path() + '\n');
         for (int level = 0; level < levels.size(); level++) {
             text.append("  ".repeat(level + 1));
             append(text, levels.get(level));
@@ -117,21 +113,11 @@ public final class BudgetDump {
     }
 
     private static void append(StringBuilder text, Status status) {
-        text.append(status.name()).append(": ").append(status.charge()).append(" of ");
-        if (status.limit() == Budget.UNLIMITED) {
-            text.append("unlimited");
-        } else {
-            text.append(status.limit());
-        }
-        text.append(" bytes charged");
-        if (status.reservation() > 0) {
-            text.append(", ").append(status.reservation()).append(" reserved");
-        }
-        text.append(", peak ")
-                .append(status.peakCharge())
-                .append(", ")
-                .append(status.rejections())
-                .append(" rejections");
+        text.append(status.name() + ": " + status.charge() + " of ")
+                .append(status.limit() == Budget.UNLIMITED ? "unlimited" : String.valueOf(status.limit()))
+                .append(" bytes charged")
+                .append(status.reservation() > 0 ? ", " + status.reservation() + " reserved" : "")
+                .append(", peak " + status.peakCharge() + ", " + status.rejections() + " rejections");
     }
 
     private static void appendHolders(StringBuilder text, Status rejection, List<Status> holders) {
@@ -147,12 +133,9 @@ public final class BudgetDump {
         if (holders.size() > MOST_LISTED) {
             final long rest =
                     holders.stream().skip(MOST_LISTED).mapToLong(Status::charge).sum();
-            text.append("  ")
-                    .append(holders.size() - MOST_LISTED)
+            text.append("  " + (holders.size() - MOST_LISTED))
                     .append(holders.size() < MOST_READ ? "" : " or more")
-                    .append(" others: ")
-                    .append(rest)
-                    .append(" bytes charged\n");
+                    .append(" others: " + rest + " bytes charged\n");
         }
     }
 }

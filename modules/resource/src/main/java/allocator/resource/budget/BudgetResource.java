@@ -97,11 +97,7 @@ public final class BudgetResource extends ResourceDecorator {
         return ResourceArena.ofShared(new BudgetResource(new HostResource(), budget));
     }
 
-    /**
-     * Returns the budget that is charged.
-     *
-     * @return the budget
-     */
+    /** {@return the budget that is charged} */
     public Budget budget() {
         return budget;
     }

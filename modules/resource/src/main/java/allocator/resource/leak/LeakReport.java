@@ -50,20 +50,12 @@ public record LeakReport(List<Site> sites, int samplingInterval) {
                 samplingInterval);
     }
 
-    /**
-     * Returns the outstanding bytes of the recorded allocations.
-     *
-     * @return bytes
-     */
+    /** {@return the outstanding bytes of the recorded allocations} */
     public long bytes() {
         return sites.stream().mapToLong(Site::bytes).sum();
     }
 
-    /**
-     * Returns the number of outstanding recorded allocations.
-     *
-     * @return allocations
-     */
+    /** {@return the number of outstanding recorded allocations} */
     public long blocks() {
         return sites.stream().mapToLong(Site::blocks).sum();
     }
@@ -76,11 +68,7 @@ public record LeakReport(List<Site> sites, int samplingInterval) {
             text.append(" among one in ").append(samplingInterval).append(" allocations");
         }
         for (Site site : sites) {
-            text.append("\n  ")
-                    .append(site.bytes)
-                    .append(" bytes in ")
-                    .append(count(site.blocks))
-                    .append(" from");
+            text.append("\n  " + site.bytes + " bytes in " + count(site.blocks) + " from");
             site.frames.forEach(frame -> text.append("\n    at ").append(frame));
         }
         return text.toString();

@@ -2,10 +2,15 @@ package allocator.resource.leak;
 
 import allocator.resource.MemoryResource;
 import allocator.resource.ResourceDecorator;
-import allocator.resource.leak.LeakTracker.Allocation;
+import allocator.resource.base.LiveTable;
+import allocator.resource.leak.LeakSample.Allocation;
+import allocator.spi.ForeignAddressException;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger.Level;
+import java.util.Arrays;
+import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,20 +28,25 @@ public final class LeakTrackingResource extends ResourceDecorator {
     /** The most addresses of which one is selected for a sample. */
     private static final int MAX_ADDRESS_INTERVAL = 64;
 
-    private final LeakTracker tracker;
+    /** Every outstanding allocation; {@code null} if a sample is recorded. */
+    private final @Nullable LiveTable<Allocation> all;
 
-    /** The tracker, if it records every allocation. */
-    private final LeakTracker.@Nullable Full full;
+    /** The sample; {@code null} if every allocation is recorded. */
+    private final @Nullable LeakSample sample;
+
+    private final int interval;
 
     /** An address is selected if its hash has the bits of {@code chosen} in {@code mask}. */
     private final long mask;
 
     private final long chosen;
 
-    private LeakTrackingResource(MemoryResource upstream, LeakTracker tracker, int addressInterval) {
+    private LeakTrackingResource(MemoryResource upstream, boolean isFull, int interval) {
         super(upstream);
-        this.tracker = tracker;
-        this.full = tracker instanceof LeakTracker.Full all ? all : null;
+        final int addressInterval = Math.min(interval, MAX_ADDRESS_INTERVAL);
+        this.all = isFull ? new LiveTable<>(true) : null;
+        this.sample = isFull ? null : new LeakSample(interval / addressInterval);
+        this.interval = interval;
         this.mask = (addressInterval - 1L) << Integer.SIZE;
         this.chosen = ThreadLocalRandom.current().nextLong() & mask;
     }
@@ -48,7 +58,7 @@ public final class LeakTrackingResource extends ResourceDecorator {
      * @return the decorator
      */
     public static LeakTrackingResource full(MemoryResource upstream) {
-        return new LeakTrackingResource(upstream, new LeakTracker.Full(), 1);
+        return new LeakTrackingResource(upstream, true, 1);
     }
 
     /**
@@ -63,65 +73,58 @@ public final class LeakTrackingResource extends ResourceDecorator {
         if (Integer.bitCount(interval) != 1 || interval < 0) {
             throw new IllegalArgumentException("interval is " + interval + ", it must be a power of two");
         }
-        final int addressInterval = Math.min(interval, MAX_ADDRESS_INTERVAL);
-        return new LeakTrackingResource(
-                upstream, new LeakTracker.Sampled(interval, interval / addressInterval), addressInterval);
+        return new LeakTrackingResource(upstream, false, interval);
     }
 
-    /**
-     * Returns the outstanding allocations.
-     *
-     * @return the report
-     */
+    /** {@return the outstanding allocations} */
     public LeakReport report() {
+        final Stream<Allocation> outstanding = all == null
+                ? Objects.requireNonNull(sample).outstanding()
+                : Arrays.stream(all.addresses()).mapToObj(all::attachment).filter(Objects::nonNull);
         return LeakReport.of(
-                tracker.outstanding()
-                        .map(allocation ->
-                                new LeakReport.Site(allocation.stack().callers(), allocation.byteSize(), 1)),
-                tracker.samplingInterval());
+                outstanding.map(
+                        allocation -> new LeakReport.Site(allocation.stack().callers(), allocation.byteSize(), 1)),
+                interval);
     }
 
     @Override
     protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
-        if (full != null) {
-            return allocateRecorded(full, byteSize, byteAlignment, stream, isReserve);
+        if (all != null) {
+            return allocateRecorded(all, byteSize, byteAlignment, stream, isReserve);
         }
         final long address = allocateUpstream(byteSize, byteAlignment, stream, isReserve);
-        if (isChosen(address)) {
-            sample(address, byteSize);
+        if (sample != null && isChosen(address)) {
+            try {
+                sample.allocated(address, byteSize);
+            } catch (OutOfMemoryError e) {
+                // The caller has its memory; the sample goes without this allocation.
+            }
         }
         return address;
     }
 
     private long allocateRecorded(
-            LeakTracker.Full records,
+            LiveTable<Allocation> live,
             long byteSize,
             long byteAlignment,
             @Nullable SyncStream stream,
             boolean isReserve) {
-        final Allocation allocation = records.prepare(byteSize);
+        final Allocation allocation = new Allocation(byteSize);
+        live.expect();
         long address = 0;
         try {
             address = allocateUpstream(byteSize, byteAlignment, stream, isReserve);
         } finally {
             if (address == 0) {
-                records.abandon();
+                live.expectNoMore();
             }
         }
-        records.enter(address, allocation);
+        live.add(address, byteSize, allocation);
         return address;
     }
 
-    private void sample(long address, long byteSize) {
-        try {
-            tracker.allocated(address, byteSize);
-        } catch (OutOfMemoryError e) {
-            // The caller has its memory; the sample goes without this allocation.
-        }
-    }
-
     private boolean isChosen(long address) {
-        return ((address * LeakTracker.HASH_FACTOR) & mask) == chosen;
+        return ((address * LeakSample.HASH_FACTOR) & mask) == chosen;
     }
 
     @Override
@@ -134,14 +137,20 @@ public final class LeakTrackingResource extends ResourceDecorator {
     }
 
     private void deallocateChosen(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        final Allocation allocation = tracker.freed(address, byteSize);
+        final Allocation allocation =
+                all != null ? all.takeAttached(address, byteSize) : sample != null ? sample.freed(address) : null;
+        if (allocation == null && all != null) {
+            throw new ForeignAddressException(address, "no outstanding allocation is there");
+        }
         boolean isFreed = false;
         try {
             deallocateUpstream(address, byteSize, byteAlignment, stream);
             isFreed = true;
         } finally {
-            if (allocation != null) {
-                tracker.settle(address, allocation, isFreed);
+            if (allocation != null && all != null) {
+                all.settle(address, byteSize, allocation, isFreed);
+            } else if (allocation != null && sample != null && !isFreed) {
+                sample.add(address, allocation);
             }
         }
     }

@@ -1,6 +1,7 @@
 package allocator.resource.log;
 
 import java.io.IOException;
+import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -8,7 +9,7 @@ import java.nio.charset.StandardCharsets;
  * call tries again; a line for which there is no room is rejected. So the file has whole lines in the order in which
  * they were taken, whatever fails in between.
  */
-final class FileLines implements LineSink {
+final class FileLines extends Writer {
     /** Bytes of lines that are not in the file yet, at most. */
     static final int CAPACITY = 1 << 16;
 
@@ -40,21 +41,31 @@ final class FileLines implements LineSink {
     }
 
     @Override
-    public void write(CharSequence line) throws IOException {
+    public void write(char[] from, int offset, int length) throws IOException {
+        write(new String(from, offset, length));
+    }
+
+    /**
+     * Takes a line.
+     *
+     * @param line its text, in ASCII, with a line feed at its end
+     * @throws IOException as anything else that is thrown: nothing of the line is taken
+     */
+    @Override
+    public void write(String line) throws IOException {
         if (isClosed) {
             throw new IOException("the log is closed");
         }
-        final byte[] ascii = line.toString().getBytes(StandardCharsets.US_ASCII);
+        final byte[] ascii = line.getBytes(StandardCharsets.US_ASCII);
         final int length = ascii.length;
-        if (length >= CAPACITY - filled) {
+        if (length > CAPACITY - filled) {
             writeOut();
         }
-        if (length >= CAPACITY) {
+        if (length > CAPACITY) {
             throw new IOException("a line of " + length + " bytes is too long");
         }
         System.arraycopy(ascii, 0, bytes, filled, length);
-        bytes[filled + length] = '\n';
-        filled += length + 1;
+        filled += length;
     }
 
     private void writeOut() throws IOException {

@@ -2,23 +2,24 @@ package allocator.resource.log;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.io.Writer;
 
 /**
- * A log that writes lines, one at a time. A line that its sink does not take is dropped and counted, whatever the sink
- * throws.
+ * A log that writes lines, one at a time. A line that its writer does not take is dropped and counted, whatever the
+ * writer throws.
  */
 abstract class LineLog implements ResourceLog, AutoCloseable {
-    private final LineSink out;
+    private final Writer out;
 
-    /** Guards the sink and the state of subclasses. */
+    /** Guards the writer and the state of subclasses. */
     final Object lock = new Object();
 
     private long dropped;
 
-    LineLog(LineSink out, String header) {
+    LineLog(Writer out, String header) {
         this.out = out;
         try {
-            out.write(header);
+            out.write(header + '\n');
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -32,7 +33,7 @@ abstract class LineLog implements ResourceLog, AutoCloseable {
     final boolean write(CharSequence line) {
         boolean isWritten = false;
         try {
-            out.write(line);
+            out.write(line.toString() + '\n');
             isWritten = true;
         } catch (Throwable e) {
             dropped++;

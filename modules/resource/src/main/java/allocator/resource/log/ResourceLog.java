@@ -34,10 +34,6 @@ public interface ResourceLog {
      */
     void freed(long address, long byteSize, @Nullable SyncStream stream);
 
-    /**
-     * Returns how many records could not be written.
-     *
-     * @return number of dropped records
-     */
+    /** {@return how many records could not be written} */
     long droppedRecords();
 }

@@ -127,10 +127,6 @@ public final class RmmLog extends LineLog {
      * @throws UncheckedIOException if the header cannot be written
      */
     public RmmLog(Writer out) {
-        this(new LineSink.ToWriter(out));
-    }
-
-    RmmLog(LineSink out) {
         super(out, HEADER);
     }
 

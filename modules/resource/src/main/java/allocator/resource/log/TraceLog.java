@@ -64,10 +64,6 @@ public final class TraceLog extends LineLog {
      * @throws UncheckedIOException if the header cannot be written
      */
     public TraceLog(Writer out) {
-        this(new LineSink.ToWriter(out));
-    }
-
-    TraceLog(LineSink out) {
         super(out, HEADER);
     }
 

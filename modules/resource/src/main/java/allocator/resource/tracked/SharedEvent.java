@@ -10,16 +10,12 @@ final class SharedEvent {
     private final long event;
     private final AtomicInteger references;
 
-    private SharedEvent(StreamEvents events, SyncStream stream, int references) {
+    /** Records an event behind all work submitted to a stream so far, for a number of holders. */
+    SharedEvent(StreamEvents events, SyncStream stream, int references) {
         this.events = events;
         this.stream = stream;
         this.references = new AtomicInteger(references);
         this.event = events.record(stream); // last: nothing that fails follows it
-    }
-
-    /** Records an event behind all work submitted to a stream so far, for a number of holders. */
-    static SharedEvent record(StreamEvents events, SyncStream stream, int references) {
-        return new SharedEvent(events, stream, references);
     }
 
     boolean isOn(SyncStream other) {

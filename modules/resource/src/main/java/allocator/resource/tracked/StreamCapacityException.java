@@ -19,11 +19,7 @@ public final class StreamCapacityException extends AllocatorException {
         this.capacity = capacity;
     }
 
-    /**
-     * Returns the most streams of the pool.
-     *
-     * @return the capacity
-     */
+    /** {@return the most streams of the pool} */
     public int capacity() {
         return capacity;
     }

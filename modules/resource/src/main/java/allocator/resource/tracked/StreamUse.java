@@ -35,7 +35,7 @@ final class StreamUse {
         SharedEvent recorded = null;
         if (!stream.hasEnded()) {
             try {
-                recorded = SharedEvent.record(events, stream, 1);
+                recorded = new SharedEvent(events, stream, 1);
             } catch (IllegalStateException e) {
                 if (!stream.hasEnded()) {
                     return false;

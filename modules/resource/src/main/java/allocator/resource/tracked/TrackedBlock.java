@@ -45,38 +45,25 @@ public final class TrackedBlock {
         this.tag = tag;
     }
 
-    /**
-     * Returns the address of the block.
-     *
-     * @return the address
-     */
+    /** {@return the address of the block} */
     public long address() {
         return address;
     }
 
-    /**
-     * Returns the requested size of the block.
-     *
-     * @return the size in bytes
-     */
+    /** {@return the requested size of the block in bytes} */
     public long byteSize() {
         return byteSize;
     }
 
     /**
-     * Returns the generation, which distinguishes this block from all others at its address.
-     *
-     * @return the generation, above zero, rising in order of allocation in this process
+     * {@return the generation, which distinguishes this block from all others at its address: above zero, rising in
+     * order of allocation in this process}
      */
     public long generation() {
         return generation;
     }
 
-    /**
-     * Returns the tag given at allocation.
-     *
-     * @return the tag
-     */
+    /** {@return the tag given at allocation} */
     public String tag() {
         return tag;
     }

@@ -38,11 +38,7 @@ public final class TrackedBlockException extends AllocatorException {
         this.other = other;
     }
 
-    /**
-     * Returns what is wrong.
-     *
-     * @return the kind of the misuse
-     */
+    /** {@return what is wrong: the kind of the misuse} */
     public Kind kind() {
         return kind;
     }

@@ -162,7 +162,7 @@ public final class TrackedMemory implements AutoCloseable {
 
     /** Records an event behind all work submitted to a stream so far, for a number of holders. */
     SharedEvent record(SyncStream stream, int holders) {
-        return SharedEvent.record(events, stream, holders);
+        return new SharedEvent(events, stream, holders);
     }
 
     /**
@@ -352,11 +352,7 @@ public final class TrackedMemory implements AutoCloseable {
         return pending.reap(atMost);
     }
 
-    /**
-     * Returns the bytes at this moment.
-     *
-     * @return live, pending and available bytes
-     */
+    /** {@return live, pending and available bytes at this moment} */
     public Status status() {
         return bytes.status();
     }

@@ -44,11 +44,7 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
             this.sliceCount = sliceCount;
         }
 
-        /**
-         * Returns the number of elements.
-         *
-         * @return the number
-         */
+        /** {@return the number of elements} */
         public long count() {
             return sliceCount;
         }
@@ -118,11 +114,7 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
         return address;
     }
 
-    /**
-     * Returns the number of elements.
-     *
-     * @return the number
-     */
+    /** {@return the number of elements} */
     public long count() {
         return count;
     }

@@ -79,7 +79,7 @@ class FileLinesTest {
         @Test
         void areWrittenManyAtOnce() throws IOException {
             for (int i = 0; i < 10_000; i++) {
-                lines.write("line " + i);
+                lines.write("line " + i + "\n");
             }
             lines.close();
             assertThat(disk.writes).isLessThanOrEqualTo(2);
@@ -91,11 +91,11 @@ class FileLinesTest {
 
         @Test
         void areAsLongAsTheBufferAtMost() throws IOException {
-            lines.write("x".repeat(FileLines.CAPACITY - 1));
-            assertThatThrownBy(() -> lines.write("x".repeat(FileLines.CAPACITY)))
+            lines.write("x".repeat(FileLines.CAPACITY - 1) + "\n");
+            assertThatThrownBy(() -> lines.write("x".repeat(FileLines.CAPACITY) + "\n"))
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining("too long");
-            lines.write("y");
+            lines.write("y\n");
             lines.close();
             assertThat(disk.text()).hasSize(FileLines.CAPACITY + 2).endsWith("x\ny\n");
         }
@@ -103,22 +103,22 @@ class FileLinesTest {
         @ParameterizedTest
         @ValueSource(booleans = {true, false})
         void areWholeAfterAWriteThatFailedHalfway(boolean canTruncate) throws IOException {
-            lines.write("first line");
+            lines.write("first line\n");
             lines.flush();
-            lines.write("second line");
+            lines.write("second line\n");
             disk.full = new IOException("planted");
             disk.canTruncate = canTruncate;
             assertThatThrownBy(lines::flush).isSameAs(disk.full);
             assertThat(disk.text()).isEqualTo(canTruncate ? "first line\n" : "first line\nsecon");
             disk.full = null;
-            lines.write("third line");
+            lines.write("third line\n");
             lines.flush();
             assertThat(disk.text()).isEqualTo("first line\nsecond line\nthird line\n");
         }
 
         @Test
         void stayForAnotherClose() throws IOException {
-            lines.write("a line");
+            lines.write("a line\n");
             disk.full = new IOException("planted");
             assertThatThrownBy(lines::close).isSameAs(disk.full);
             assertThat(disk.closes).isZero();
@@ -126,7 +126,7 @@ class FileLinesTest {
             lines.close();
             assertThat(disk.text()).isEqualTo("a line\n");
             assertThat(disk.closes).isOne();
-            assertThatThrownBy(() -> lines.write("late")).hasMessageContaining("closed");
+            assertThatThrownBy(() -> lines.write("late\n")).hasMessageContaining("closed");
             assertThatThrownBy(lines::flush).hasMessageContaining("closed");
         }
     }

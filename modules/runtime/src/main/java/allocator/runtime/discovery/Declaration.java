@@ -17,17 +17,8 @@ import org.jspecify.annotations.Nullable;
  * method {@code provider()} of the class makes the factory, of whatever type the method declares; otherwise the
  * constructor does. So the module that provides a factory need not be the module of the factory's class.
  */
-final class Declaration {
-    private final Module module;
-    private final Class<?> declared;
-    private final @Nullable Method method;
-
-    private Declaration(Module module, Class<?> declared, @Nullable Method method) {
-        this.module = module;
-        this.declared = declared;
-        this.method = method;
-    }
-
+record Declaration(
+        Module module, Class<?> declared, @Nullable Method method) {
     /** Returns the names of the classes with which a module provides factories. */
     static List<String> classNames(ModuleDescriptor descriptor) {
         return descriptor.provides().stream()
@@ -78,10 +69,6 @@ final class Declaration {
 
     String moduleName() {
         return module.getName();
-    }
-
-    Module module() {
-        return module;
     }
 
     String className() {

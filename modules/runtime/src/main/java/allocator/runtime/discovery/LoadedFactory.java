@@ -24,20 +24,12 @@ public record LoadedFactory(EpFactory factory, String module, String origin) {
         return new LoadedFactory(factory, module == null ? "" : module, APPLICATION);
     }
 
-    /**
-     * Returns the name of the factory's class, which names a provider that cannot name itself.
-     *
-     * @return the class name
-     */
+    /** {@return the name of the factory's class, which names a provider that cannot name itself} */
     public String className() {
         return factory.getClass().getName();
     }
 
-    /**
-     * Returns the class, module and origin, to distinguish providers of one name in a message.
-     *
-     * @return one line
-     */
+    /** {@return the class, module and origin in one line, to distinguish providers of one name in a message} */
     public String describe() {
         return className() + " of " + (module.isEmpty() ? "no module" : module) + " (" + origin + ")";
     }

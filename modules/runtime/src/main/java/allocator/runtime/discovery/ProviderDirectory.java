@@ -178,10 +178,8 @@ final class ProviderDirectory {
         if (own.isNativeAccessEnabled()) {
             controller.layer().modules().forEach(controller::enableNativeAccess);
         } else {
-            ProviderSearch.LOGGER.log(
-                    System.Logger.Level.DEBUG,
-                    "providers of " + directory + " have no native access: start Java with "
-                            + NativeAccess.flag(List.of(NativeAccess.nameOf(own))) + " to let the runtime grant it");
+            Log.debug("providers of " + directory + " have no native access: start Java with "
+                    + NativeAccess.flag(List.of(NativeAccess.nameOf(own))) + " to let the runtime grant it");
         }
     }
 

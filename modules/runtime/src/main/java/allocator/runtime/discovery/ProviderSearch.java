@@ -20,8 +20,6 @@ import org.jspecify.annotations.Nullable;
  * reported, and the search goes on. Not for use by several threads.
  */
 public final class ProviderSearch {
-    static final System.Logger LOGGER = System.getLogger("allocator.runtime");
-
     /** A service loader that fails this often in a row is assumed not to advance. */
     private static final int MAX_FAILURES_IN_A_ROW = 64;
 
@@ -152,8 +150,7 @@ public final class ProviderSearch {
                 skip(brokenName(e), "", path(), Causes.describe(e));
             }
         }
-        LOGGER.log(
-                System.Logger.Level.WARNING,
+        Log.warning(
                 "search for providers on the " + path() + " given up after " + failuresInARow + " failures in a row");
         return found;
     }

@@ -1,17 +1,11 @@
 package allocator.runtime.inspection;
 
+import allocator.provider.support.AllocatorWrapper;
 import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.spi.Allocator;
-import allocator.spi.AllocatorOptions;
-import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
-import allocator.spi.MemoryInfo;
-import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
-import allocator.spi.UnsupportedMemoryException;
 import java.util.Map;
-import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Records where live blocks were allocated: of every block, or of one in so many, chosen at random. A session with the
@@ -19,26 +13,20 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A block that is recorded takes some microseconds for the walk of the stack.
  */
-public final class CallSites implements StreamAwareAllocator {
+public final class CallSites extends AllocatorWrapper {
     private final Allocator target;
-    private final @Nullable StreamAwareAllocator streamAware;
     private final BlockSites sites;
-
-    private CallSites(Allocator target, int interval) {
-        this.target = target;
-        streamAware = target.as(StreamAwareAllocator.class).orElse(null);
-        sites = new BlockSites(interval, "unknown", Frames.OF_RUNTIME);
-    }
 
     /**
      * Wraps an allocator.
      *
      * @param target the allocator
      * @param interval 1 to record every block, more to record one in so many
-     * @return an allocator with the same capabilities
      */
-    public static Allocator wrap(Allocator target, int interval) {
-        return new CallSites(target, interval);
+    public CallSites(Allocator target, int interval) {
+        super(target);
+        this.target = target;
+        sites = new BlockSites(interval, "unknown", Frames.OF_RUNTIME);
     }
 
     /**
@@ -49,17 +37,9 @@ public final class CallSites implements StreamAwareAllocator {
      * @param sites receives the sites by address
      */
     public static void addTo(Allocator allocator, String owner, Map<Long, Site> sites) {
-        allocator.as(CallSites.class).ifPresent(wrapper -> wrapper.sites.addTo(owner, sites));
-    }
-
-    @Override
-    public <T> Optional<T> as(Class<T> capability) {
-        if (!capability.isInstance(this)) {
-            return target.as(capability);
+        if (allocator instanceof CallSites wrapper) {
+            wrapper.sites.addTo(owner, sites);
         }
-        return capability == StreamAwareAllocator.class && streamAware == null
-                ? Optional.empty()
-                : Optional.of(capability.cast(this));
     }
 
     @Override
@@ -74,19 +54,7 @@ public final class CallSites implements StreamAwareAllocator {
 
     @Override
     public long allocOnStream(long byteSize, SyncStream stream) {
-        return recorded(requireStreamAware().allocOnStream(byteSize, stream), byteSize);
-    }
-
-    @Override
-    public boolean isOrderedByDevice() {
-        return requireStreamAware().isOrderedByDevice();
-    }
-
-    private StreamAwareAllocator requireStreamAware() {
-        if (streamAware == null) {
-            throw new UnsupportedMemoryException(target.info() + " has no streams");
-        }
-        return streamAware;
+        return recorded(streamAware().allocOnStream(byteSize, stream), byteSize);
     }
 
     private long recorded(long address, long byteSize) {
@@ -110,30 +78,5 @@ public final class CallSites implements StreamAwareAllocator {
             }
             throw e;
         }
-    }
-
-    @Override
-    public MemoryInfo info() {
-        return target.info();
-    }
-
-    @Override
-    public int spiLevel() {
-        return target.spiLevel();
-    }
-
-    @Override
-    public AllocatorStats stats() {
-        return target.stats();
-    }
-
-    @Override
-    public AllocatorOptions effectiveOptions() {
-        return target.effectiveOptions();
-    }
-
-    @Override
-    public String toString() {
-        return target.toString();
     }
 }

@@ -1,9 +1,12 @@
 package allocator.runtime.inspection;
 
 import allocator.provider.support.event.AllocatorEvents;
+import allocator.runtime.metrics.AllocatorListener;
 import allocator.runtime.metrics.Observation;
+import allocator.runtime.options.RuntimeKeys;
 import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.Failure;
+import allocator.spi.InvalidOptionException;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -12,9 +15,7 @@ import java.util.stream.Stream;
 public final class Inspection {
     private final FailureSnapshots snapshots;
     private final Observers observers;
-    private final String origin;
-    private final boolean hasBeans;
-    private final int history;
+    private final InspectionOptions options;
     private boolean remembers;
 
     /**
@@ -26,38 +27,45 @@ public final class Inspection {
      */
     public Inspection(
             InspectionOptions options, Function<Failure, Snapshot> taker, Supplier<Stream<AllocatorUse>> uses) {
-        snapshots = new FailureSnapshots(options.failures(), options.frames(), taker);
+        this.options = options;
+        snapshots = new FailureSnapshots(options.failures, options.frames, taker);
         observers = new Observers(uses);
-        origin = options.origin();
-        hasBeans = options.hasBeans();
-        history = options.history();
-    }
-
-    /** Begins what the options ask for, once its uses can be listed; {@link #end} ends it. */
-    public void begin() {
-        if (hasBeans) {
-            final Observation ignored = observers.add(Beans.create(origin));
-        }
-        remembers = history > 0;
-        if (remembers) {
-            AllocatorEvents.remember(history);
-        }
     }
 
     /**
-     * Returns what requests that fail for lack of memory are reported to.
+     * Begins what the options ask for, once its uses can be listed; {@link #end} ends it.
      *
-     * @return the snapshots of failures
+     * @throws InvalidOptionException if beans are asked for and the runtime image has none
      */
+    public void begin() {
+        if (options.hasBeans) {
+            final Observation ignored = observers.add(beans());
+        }
+        remembers = options.history > 0;
+        if (remembers) {
+            AllocatorEvents.remember(options.history);
+        }
+    }
+
+    /** Makes the listener of a class that cannot be linked where the runtime image has no beans. */
+    private AllocatorListener beans() {
+        try {
+            return new ManagementBeans();
+        } catch (LinkageError e) {
+            throw new InvalidOptionException(
+                    RuntimeKeys.JMX.name(),
+                    "1",
+                    "accepted without the module java.management: start java with --add-modules java.management",
+                    options.origin);
+        }
+    }
+
+    /** {@return what requests that fail for lack of memory are reported to} */
     public FailureSnapshots snapshots() {
         return snapshots;
     }
 
-    /**
-     * Returns the listeners, those of the options included.
-     *
-     * @return the observers
-     */
+    /** {@return the listeners, those of the options included} */
     public Observers observers() {
         return observers;
     }

@@ -11,11 +11,14 @@ import org.jspecify.annotations.Nullable;
  * it is set. Not safe for use by several threads.
  */
 public final class InspectionOptions {
-    private final String origin;
-    private final Frames frames;
-    private @Nullable Path failures;
-    private boolean hasBeans = RuntimeKeys.JMX.defaultValue();
-    private int history = RuntimeKeys.HISTORY.defaultValue();
+    final String origin;
+    final Frames frames;
+
+    @Nullable
+    Path failures;
+
+    boolean hasBeans = RuntimeKeys.JMX.defaultValue();
+    int history = RuntimeKeys.HISTORY.defaultValue();
     private int leaks = RuntimeKeys.LEAKS.defaultValue();
     private @Nullable Path leaksReport;
 
@@ -87,26 +90,5 @@ public final class InspectionOptions {
                     origin);
         }
         return new LeakReports(leaks, leaksReport);
-    }
-
-    String origin() {
-        return origin;
-    }
-
-    Frames frames() {
-        return frames;
-    }
-
-    @Nullable
-    Path failures() {
-        return failures;
-    }
-
-    boolean hasBeans() {
-        return hasBeans;
-    }
-
-    int history() {
-        return history;
     }
 }

@@ -54,9 +54,7 @@ public final class LeakReports {
     }
 
     /**
-     * Returns how many blocks are recorded in allocators for which nothing else is asked.
-     *
-     * @return as the constructor takes it
+     * {@return how many blocks are recorded in allocators for which nothing else is asked, as the constructor takes it}
      */
     public int interval() {
         return interval;
@@ -69,7 +67,7 @@ public final class LeakReports {
      * @return the allocator itself, or a wrapper of it
      */
     public Allocator recorded(Allocator target) {
-        return interval == 0 ? target : CallSites.wrap(target, interval);
+        return interval == 0 ? target : new CallSites(target, interval);
     }
 
     /**

@@ -28,7 +28,7 @@ public final class Observers {
     private Map<Object, Observed> known = new LinkedHashMap<>();
 
     /** Replaced as a whole: a listener may end its observation while it is called. */
-    private List<AllocatorListener> listeners = List.of();
+    private List<Listening> listeners = List.of();
 
     private long lastNumber;
 
@@ -41,27 +41,40 @@ public final class Observers {
         this.uses = uses;
     }
 
+    /** One observation of a listener, which may have several. */
+    private final class Listening implements Observation {
+        private final AllocatorListener listener;
+
+        Listening(AllocatorListener listener) {
+            this.listener = listener;
+        }
+
+        @Override
+        public void close() {
+            synchronized (lock) {
+                final List<Listening> others = new ArrayList<>(listeners);
+                if (others.remove(this)) {
+                    known.values().forEach(each -> call(this, each, false));
+                    listeners = others;
+                }
+                if (listeners.isEmpty()) {
+                    isObserved = false;
+                    known.clear();
+                }
+            }
+        }
+    }
+
     /** Reports to a listener what is in use, from now on. */
     public Observation add(AllocatorListener listener) {
-        final AllocatorListener added = new AllocatorListener() { // one of its own for each observation
-                    @Override
-                    public void added(ObservedAllocator allocator) {
-                        listener.added(allocator);
-                    }
-
-                    @Override
-                    public void removed(ObservedAllocator allocator) {
-                        listener.removed(allocator);
-                    }
-                };
-        final Observation observation = () -> end(added);
+        final Listening added = new Listening(listener);
         synchronized (lock) {
             if (isEnded) {
                 throw new IllegalStateException("the environment is closed");
             }
             compare();
             final List<Observed> inUse = List.copyOf(known.values());
-            final List<AllocatorListener> more = new ArrayList<>(listeners);
+            final List<Listening> more = new ArrayList<>(listeners);
             more.add(added);
             listeners = more;
             isObserved = true;
@@ -69,21 +82,7 @@ public final class Observers {
                 call(added, inUse.get(i), true);
             }
         }
-        return observation;
-    }
-
-    private void end(AllocatorListener listener) {
-        synchronized (lock) {
-            final List<AllocatorListener> others = new ArrayList<>(listeners);
-            if (others.remove(listener)) {
-                known.values().forEach(each -> call(listener, each, false));
-                listeners = others;
-            }
-            if (listeners.isEmpty()) {
-                isObserved = false;
-                known.clear();
-            }
-        }
+        return added;
     }
 
     /** Compares what is in use with what is known, after something may have changed. A failure is logged. */
@@ -104,7 +103,7 @@ public final class Observers {
     public void end() {
         synchronized (lock) {
             isEnded = true;
-            listeners.forEach(this::end);
+            listeners.forEach(Listening::close);
         }
     }
 
@@ -143,21 +142,21 @@ public final class Observers {
     }
 
     private void callAll(Observed observed, boolean isAdded) {
-        final List<AllocatorListener> all = listeners;
+        final List<Listening> all = listeners;
         for (int i = 0; i < all.size(); i++) {
             call(all.get(i), observed, isAdded);
         }
     }
 
-    private void call(AllocatorListener listener, Observed observed, boolean isAdded) {
+    private void call(Listening listening, Observed observed, boolean isAdded) {
         try {
-            if (!listeners.contains(listener)) {
+            if (!listeners.contains(listening)) {
                 return; // it has ended its observation
             }
             if (isAdded) {
-                listener.added(observed);
+                listening.listener.added(observed);
             } else {
-                listener.removed(observed);
+                listening.listener.removed(observed);
             }
         } catch (Throwable e) {
             Log.failed("a listener", observed.memory, e);

@@ -29,7 +29,17 @@ public final class AllocatorReference {
 
     private int users = 1;
 
-    private AllocatorReference(
+    /**
+     * Creates an allocator and the reference to it, with one user: the caller. Whatever {@code create} throws, nothing
+     * is counted; once it has returned, nothing fails.
+     *
+     * @param instances counts the reference
+     * @param provider the provider's name
+     * @param keys the keys that the provider understands; empty for an allocator of the application
+     * @param create creates the allocator, or returns one that exists
+     * @param giveBack returns the reference to the provider
+     */
+    public AllocatorReference(
             AllocatorInstances instances,
             String provider,
             List<OptionKey<?>> keys,
@@ -42,58 +52,22 @@ public final class AllocatorReference {
         instance = instances.enter(create);
     }
 
-    /**
-     * Creates an allocator and the reference to it, with one user: the caller. Whatever {@code create} throws, nothing
-     * is counted; once it has returned, nothing fails.
-     *
-     * @param instances counts the reference
-     * @param provider the provider's name
-     * @param keys the keys that the provider understands; empty for an allocator of the application
-     * @param create creates the allocator, or returns one that exists
-     * @param giveBack returns the reference to the provider
-     * @return the reference
-     */
-    public static AllocatorReference create(
-            AllocatorInstances instances,
-            String provider,
-            List<OptionKey<?>> keys,
-            Supplier<Allocator> create,
-            Consumer<Allocator> giveBack) {
-        return new AllocatorReference(instances, provider, keys, create, giveBack);
-    }
-
-    /**
-     * Returns the allocator.
-     *
-     * @return the provider's allocator
-     */
+    /** {@return the provider's allocator} */
     public Allocator allocator() {
         return instance.allocator();
     }
 
-    /**
-     * Returns the provider's name.
-     *
-     * @return the name
-     */
+    /** {@return the provider's name} */
     public String provider() {
         return provider;
     }
 
-    /**
-     * Returns the keys that the provider understands.
-     *
-     * @return the keys; empty for an allocator of the application
-     */
+    /** {@return the keys that the provider understands; empty for an allocator of the application} */
     public List<OptionKey<?>> keys() {
         return keys;
     }
 
-    /**
-     * Returns the allocator's entry among the instances.
-     *
-     * @return the entry
-     */
+    /** {@return the allocator's entry among the instances} */
     public Instance instance() {
         return instance;
     }
@@ -103,11 +77,7 @@ public final class AllocatorReference {
         return instances;
     }
 
-    /**
-     * Returns how many leases and plans use this reference.
-     *
-     * @return the count
-     */
+    /** {@return how many leases and plans use this reference} */
     public int users() {
         synchronized (instances) {
             return users;

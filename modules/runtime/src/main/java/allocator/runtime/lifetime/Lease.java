@@ -131,9 +131,8 @@ public final class Lease {
     }
 
     /**
-     * Returns the number of live blocks; exact while no thread allocates or frees.
-     *
-     * @return the count; below zero if blocks of other users were freed here
+     * {@return the number of live blocks; exact while no thread allocates or frees, and below zero if blocks of other
+     * users were freed here}
      */
     public long count() {
         final long done = ended();
@@ -164,20 +163,12 @@ public final class Lease {
         return isOpen;
     }
 
-    /**
-     * Returns whether the owner has no more use of the allocator.
-     *
-     * @return whether the lease was released
-     */
+    /** {@return whether the lease was released: the owner has no more use of the allocator} */
     public boolean isReleased() {
         return state >= RELEASING;
     }
 
-    /**
-     * Returns whether the lease was released, and the provider is not just taking its reference back.
-     *
-     * @return whether nothing of this lease is in progress or to come
-     */
+    /** {@return whether the lease was released, and the provider is not just taking its reference back} */
     public boolean isFinished() {
         return state == RELEASED;
     }

@@ -2,18 +2,10 @@ package allocator.runtime.metrics;
 
 /** What JMX shows of an instance of an allocator. Sizes are bytes, and 0 where the provider does not count. */
 public interface AllocatorMXBean {
-    /**
-     * Returns the provider's name.
-     *
-     * @return the name
-     */
+    /** {@return the provider's name} */
     String getProvider();
 
-    /**
-     * Returns the name of the memory.
-     *
-     * @return the name
-     */
+    /** {@return the name of the memory} */
     String getMemory();
 
     /**
@@ -30,80 +22,36 @@ public interface AllocatorMXBean {
      */
     String[] getUsers();
 
-    /**
-     * Returns the live blocks of all users.
-     *
-     * @return the number
-     */
+    /** {@return the live blocks of all users} */
     long getLiveBlocks();
 
-    /**
-     * Returns the limit of what is held.
-     *
-     * @return bytes, -1 for none
-     */
+    /** {@return the limit of what is held, in bytes, -1 for none} */
     long getLimit();
 
-    /**
-     * Returns the bytes in use, padding included.
-     *
-     * @return bytes
-     */
+    /** {@return the bytes in use, padding included} */
     long getBytesInUse();
 
-    /**
-     * Returns the peak of the bytes in use.
-     *
-     * @return bytes
-     */
+    /** {@return the peak of the bytes in use} */
     long getPeakBytesInUse();
 
-    /**
-     * Returns the bytes requested of live blocks.
-     *
-     * @return bytes
-     */
+    /** {@return the bytes requested of live blocks} */
     long getBytesRequested();
 
-    /**
-     * Returns the bytes taken from the device.
-     *
-     * @return bytes
-     */
+    /** {@return the bytes taken from the device} */
     long getBytesHeld();
 
-    /**
-     * Returns the peak of the bytes held.
-     *
-     * @return bytes
-     */
+    /** {@return the peak of the bytes held} */
     long getPeakBytesHeld();
 
-    /**
-     * Returns the bytes held that are free.
-     *
-     * @return bytes
-     */
+    /** {@return the bytes held that are free} */
     long getFreeBytes();
 
-    /**
-     * Returns the largest free chunk.
-     *
-     * @return bytes
-     */
+    /** {@return the bytes of the largest free chunk} */
     long getLargestFreeChunk();
 
-    /**
-     * Returns the allocations so far.
-     *
-     * @return the number
-     */
+    /** {@return the allocations so far} */
     long getAllocations();
 
-    /**
-     * Returns the allocations that failed.
-     *
-     * @return the number
-     */
+    /** {@return the allocations that failed} */
     long getFailedAllocations();
 }

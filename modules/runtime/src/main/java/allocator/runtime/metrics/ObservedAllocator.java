@@ -11,11 +11,7 @@ import java.util.List;
  * allocator.
  */
 public interface ObservedAllocator {
-    /**
-     * Returns the number of the instance.
-     *
-     * @return a number that no other instance of this environment has, from 1
-     */
+    /** {@return the number of the instance, from 1, which no other instance of this environment has} */
     long number();
 
     /**
@@ -25,17 +21,12 @@ public interface ObservedAllocator {
      */
     String provider();
 
-    /**
-     * Returns the memory that the allocator serves.
-     *
-     * @return the memory
-     */
+    /** {@return the memory that the allocator serves} */
     MemoryInfo memory();
 
     /**
-     * Returns who uses the instance at this moment.
-     *
-     * @return sessions and the environment, with their live blocks; empty once it is released
+     * {@return who uses the instance at this moment: sessions and the environment, with their live blocks; empty once
+     * it is released}
      */
     List<User> users();
 

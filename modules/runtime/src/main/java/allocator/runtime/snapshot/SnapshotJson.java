@@ -2,11 +2,8 @@ package allocator.runtime.snapshot;
 
 import allocator.runtime.snapshot.Snapshot.AllocatorState;
 import allocator.runtime.snapshot.Snapshot.Failure;
-import allocator.runtime.snapshot.Snapshot.LeakSite;
 import allocator.runtime.snapshot.Snapshot.Leaks;
-import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.spi.AllocatorSnapshot.Chunk;
-import allocator.spi.AllocatorSnapshot.Region;
 import allocator.spi.AllocatorStats;
 import allocator.spi.MemoryInfo;
 import java.io.IOException;
@@ -60,42 +57,50 @@ public final class SnapshotJson {
             json.name("leaks");
             write(leaks);
         }
-        json.name("devices").startArray();
-        for (final Snapshot.Device device : snapshot.devices()) {
-            json.startObject();
+        objects("devices", snapshot.devices(), device -> {
             json.name("provider").value(device.provider());
             json.name("type").value(device.type());
             json.name("ordinal").value(device.ordinal());
             json.name("name").value(device.name());
-            json.endObject();
-        }
-        json.endArray();
-        json.name("sessions").startArray();
-        for (final Snapshot.SessionState session : snapshot.sessions()) {
-            json.startObject();
+        });
+        objects("sessions", snapshot.sessions(), session -> {
             json.name("name").value(session.name());
             json.name("closed").value(session.isClosed());
             json.name("live_blocks").value(session.liveBlocks());
-            json.endObject();
-        }
-        json.endArray();
-        json.name("allocators").startArray();
-        for (final AllocatorState allocator : snapshot.allocators()) {
-            write(allocator);
-        }
-        json.endArray();
+        });
+        objects("allocators", snapshot.allocators(), this::write);
         if (!snapshot.history().isEmpty()) {
-            json.name("history").startArray();
-            for (final Snapshot.Event event : snapshot.history()) {
-                write(event);
-            }
-            json.endArray();
+            objects("history", snapshot.history(), this::write);
         }
         json.endObject();
     }
 
+    /** Writes the fields of an object, or the values of an array, between its brackets. */
+    private interface Inner<T> {
+        void write(T value) throws IOException;
+    }
+
+    private <T> void objects(String name, Iterable<T> values, Inner<T> fields) throws IOException {
+        json.name(name).startArray();
+        for (final T value : values) {
+            json.startObject();
+            fields.write(value);
+            json.endObject();
+        }
+        json.endArray();
+    }
+
+    private <T> void arrays(String name, Iterable<T> values, Inner<T> parts) throws IOException {
+        json.name(name).startArray();
+        for (final T value : values) {
+            json.startArray();
+            parts.write(value);
+            json.endArray();
+        }
+        json.endArray();
+    }
+
     private void write(Snapshot.Event event) throws IOException {
-        json.startObject();
         json.name("kind").value(event.kind().name().toLowerCase(Locale.ROOT));
         json.name("micros_ago").value(event.microsAgo());
         json.name("owner").value(event.owner());
@@ -104,7 +109,6 @@ public final class SnapshotJson {
         json.name("address").value(Long.toHexString(event.address()));
         json.name("bytes").value(event.byteSize());
         json.name("stream").value(event.streamId());
-        json.endObject();
     }
 
     private void write(Failure failure) throws IOException {
@@ -136,18 +140,14 @@ public final class SnapshotJson {
         json.name("blocks").value(leaks.blocks());
         json.name("recorded").value(leaks.recorded());
         json.name("omitted_sites").value(leaks.omittedSites());
-        json.name("sites").startArray();
-        for (final LeakSite site : leaks.sites()) {
-            json.startObject();
+        objects("sites", leaks.sites(), site -> {
             json.name("owner").value(site.owner());
             json.name("memory").value(site.memory());
             json.name("frame").value(site.frame());
             json.name("blocks").value(site.blocks());
             json.name("bytes").value(site.bytes());
             json.name("oldest_millis").value(site.oldestMillis());
-            json.endObject();
-        }
-        json.endArray();
+        });
         json.endObject();
     }
 
@@ -164,7 +164,6 @@ public final class SnapshotJson {
     }
 
     private void write(AllocatorState allocator) throws IOException {
-        json.startObject();
         json.name("provider").value(allocator.provider());
         json.name("memory");
         write(allocator.memory());
@@ -174,50 +173,28 @@ public final class SnapshotJson {
         }
         json.endObject();
         write(allocator.stats());
-        json.name("users").startArray();
-        for (final Snapshot.User user : allocator.users()) {
-            json.startObject();
+        objects("users", allocator.users(), user -> {
             json.name("owner").value(user.owner());
             json.name("live_blocks").value(user.liveBlocks());
-            json.endObject();
-        }
-        json.endArray();
+        });
         json.name("missing").value(allocator.missing());
-        json.name("regions").startArray();
-        for (final Region region : allocator.memoryMap().regions()) {
-            json.startObject();
+        objects("regions", allocator.memoryMap().regions(), region -> {
             json.name("lane").value(region.lane());
             json.name("address").value(Long.toHexString(region.address()));
             json.name("bytes").value(region.byteSize());
-            json.name("chunks").startArray();
-            for (final Chunk chunk : region.chunks()) {
-                json.startArray();
-                write(chunk);
-                json.endArray();
-            }
-            json.endArray();
-            json.endObject();
-        }
-        json.endArray();
-        json.name("blocks").startArray();
-        for (final Chunk block : allocator.memoryMap().blocks()) {
-            json.startArray().value(Long.toHexString(block.address()));
+            arrays("chunks", region.chunks(), this::write);
+        });
+        arrays("blocks", allocator.memoryMap().blocks(), block -> {
+            json.value(Long.toHexString(block.address()));
             write(block);
-            json.endArray();
-        }
-        json.endArray();
-        json.name("sites").startArray();
-        for (final Map.Entry<Long, Site> site : allocator.sites().entrySet()) {
-            json.startArray();
+        });
+        arrays("sites", allocator.sites().entrySet(), site -> {
             json.value(Long.toHexString(site.getKey()));
             json.value(site.getValue().owner());
             json.value(site.getValue().frame());
             json.value(site.getValue().ageMillis());
             json.value(site.getValue().byteSize());
-            json.endArray();
-        }
-        json.endArray();
-        json.endObject();
+        });
     }
 
     /** Writes a chunk without its address, which follows from the chunks before it. */

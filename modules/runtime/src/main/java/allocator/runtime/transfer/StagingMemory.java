@@ -88,11 +88,7 @@ public interface StagingMemory {
         };
     }
 
-    /**
-     * Returns what the memory is.
-     *
-     * @return its info
-     */
+    /** {@return what the memory is} */
     MemoryInfo info();
 
     /**

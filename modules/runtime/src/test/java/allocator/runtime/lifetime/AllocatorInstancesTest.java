@@ -21,7 +21,7 @@ class AllocatorInstancesTest {
 
     private Lease lease(Allocator allocator) {
         final Lease lease = new Lease(
-                AllocatorReference.create(instances, "fake", List.of(), () -> allocator, returned -> {}), () -> {});
+                new AllocatorReference(instances, "fake", List.of(), () -> allocator, returned -> {}), () -> {});
         leases.add(lease);
         return lease;
     }
@@ -59,7 +59,7 @@ class AllocatorInstancesTest {
     /** A lease whose provider does not take the reference back. */
     private Lease failing(Allocator allocator, List<String> events) {
         return new Lease(
-                AllocatorReference.create(instances, "fake", List.of(), () -> allocator, returned -> {
+                new AllocatorReference(instances, "fake", List.of(), () -> allocator, returned -> {
                     events.add("return");
                     throw new IllegalStateException("not taken back");
                 }),
@@ -96,7 +96,7 @@ class AllocatorInstancesTest {
         final CountDownLatch mayReturn = new CountDownLatch(1);
         final List<String> events = new CopyOnWriteArrayList<>();
         final Lease lease = new Lease(
-                AllocatorReference.create(instances, "fake", List.of(), FakeDevice::new, returned -> {
+                new AllocatorReference(instances, "fake", List.of(), FakeDevice::new, returned -> {
                     isReturning.countDown();
                     awaitUninterrupted(mayReturn);
                     events.add("return");
@@ -147,7 +147,7 @@ class AllocatorInstancesTest {
         final Lease owner = lease(allocator);
         final Runnable[] betweenCountAndEnd = {() -> {}};
         final Lease other = new Lease(
-                AllocatorReference.create(instances, "fake", List.of(), () -> allocator, returned -> {}),
+                new AllocatorReference(instances, "fake", List.of(), () -> allocator, returned -> {}),
                 () -> betweenCountAndEnd[0].run());
         betweenCountAndEnd[0] = other::leave;
         assertThat(owner.enter()).isTrue();

@@ -26,7 +26,7 @@ class AllocatorReferenceTest {
     /** Creates a reference of a provider that is named like it. */
     private AllocatorReference create(String name, IntConsumer giveBack) {
         final int[] calls = {0};
-        return AllocatorReference.create(
+        return new AllocatorReference(
                 instances,
                 name,
                 List.of(),
@@ -135,7 +135,7 @@ class AllocatorReferenceTest {
 
     @Test
     void aCallForAnAllocatorThatFailsCountsNothing() {
-        assertThatThrownBy(() -> AllocatorReference.create(
+        assertThatThrownBy(() -> new AllocatorReference(
                         instances,
                         "fake",
                         List.of(),

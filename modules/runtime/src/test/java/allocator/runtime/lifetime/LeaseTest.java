@@ -18,7 +18,7 @@ class LeaseTest {
     private static Lease newLease() {
         final AllocatorInstances instances = new AllocatorInstances();
         return new Lease(
-                AllocatorReference.create(instances, "fake", List.of(), FakeDevice::new, returned -> {}), () -> {});
+                new AllocatorReference(instances, "fake", List.of(), FakeDevice::new, returned -> {}), () -> {});
     }
 
     /** Read while others move a block from one thread's stripe to another's, a single counter could read zero. */

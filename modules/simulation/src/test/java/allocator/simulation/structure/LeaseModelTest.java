@@ -25,8 +25,7 @@ public class LeaseModelTest {
 
     private Lease newLease() {
         return new Lease(
-                AllocatorReference.create(instances, "fake", List.of(), () -> allocator, ignored -> giveBack()),
-                () -> {});
+                new AllocatorReference(instances, "fake", List.of(), () -> allocator, ignored -> giveBack()), () -> {});
     }
 
     private void giveBack() {

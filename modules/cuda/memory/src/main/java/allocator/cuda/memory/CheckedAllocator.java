@@ -1,33 +1,25 @@
 package allocator.cuda.memory;
 
 import allocator.cuda.memory.check.StreamChecks;
+import allocator.provider.support.AllocatorWrapper;
 import allocator.spi.AllocatorOptions;
-import allocator.spi.AllocatorSnapshot;
-import allocator.spi.AllocatorStats;
-import allocator.spi.HostAccessibleAllocator;
-import allocator.spi.MemoryInfo;
 import allocator.spi.ShrinkReport;
-import allocator.spi.ShrinkableAllocator;
-import allocator.spi.StreamAwareAllocator;
 import allocator.spi.StreamHazardException;
 import allocator.spi.SyncStream;
-import java.lang.foreign.MemorySegment;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
  * An allocator with {@code arena.check_streams}: it reports its blocks to the {@link StreamChecks} of its driver, and
- * rejects frees of blocks in use with {@link StreamHazardException}. It has the capabilities of the one below it
- * ({@link #as}).
+ * rejects frees of blocks in use with {@link StreamHazardException}.
  */
-final class CheckedAllocator
-        implements CudaAllocator, StreamAwareAllocator, ShrinkableAllocator, HostAccessibleAllocator {
+final class CheckedAllocator extends AllocatorWrapper implements CudaAllocator {
     private final CudaAllocator target;
     private final StreamChecks checks;
     private final StreamChecks.Owner owner;
     private final AllocatorOptions effectiveOptions;
 
     private CheckedAllocator(CudaAllocator target, CudaDevice device, AllocatorOptions options) {
+        super(target);
         this.target = target;
         owner = new StreamChecks.Owner(
                 this,
@@ -105,12 +97,7 @@ final class CheckedAllocator
         if (stream instanceof CudaSyncStream cudaStream) {
             cudaStream.usedBy(this);
         }
-        return allocated(below(StreamAwareAllocator.class).allocOnStream(byteSize, stream), byteSize, stream);
-    }
-
-    @Override
-    public boolean isOrderedByDevice() {
-        return target instanceof StreamAwareAllocator aware && aware.isOrderedByDevice();
+        return allocated(streamAware().allocOnStream(byteSize, stream), byteSize, stream);
     }
 
     /**
@@ -121,32 +108,12 @@ final class CheckedAllocator
     @Override
     public ShrinkReport shrink() {
         try {
-            return below(ShrinkableAllocator.class).shrink();
+            return super.shrink();
         } finally {
             if (owner.isOrderedByDevice()) {
                 checks.returned(owner, false);
             }
         }
-    }
-
-    @Override
-    public MemorySegment segment(long address, long byteSize) {
-        return below(HostAccessibleAllocator.class).segment(address, byteSize);
-    }
-
-    /** Its own, of those that the allocator below has: nothing goes round the checks. */
-    @Override
-    public <T> Optional<T> as(Class<T> capability) {
-        return capability.isInstance(this) && capability.isInstance(target)
-                ? Optional.of(capability.cast(this))
-                : Optional.empty();
-    }
-
-    private <T> T below(Class<T> capability) {
-        if (!capability.isInstance(target)) {
-            throw new UnsupportedOperationException(target + " is no " + capability.getSimpleName());
-        }
-        return capability.cast(target);
     }
 
     @Override
@@ -171,26 +138,6 @@ final class CheckedAllocator
         } finally {
             checks.returned(owner, true);
         }
-    }
-
-    @Override
-    public MemoryInfo info() {
-        return target.info();
-    }
-
-    @Override
-    public int spiLevel() {
-        return target.spiLevel();
-    }
-
-    @Override
-    public AllocatorStats stats() {
-        return target.stats();
-    }
-
-    @Override
-    public AllocatorSnapshot inspect() {
-        return target.inspect();
     }
 
     @Override
