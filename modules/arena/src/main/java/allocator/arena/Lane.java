@@ -15,6 +15,7 @@ import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import allocator.spi.SyncStream;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -137,11 +138,16 @@ final class Lane {
     long tryTake(long byteSize, @Nullable SyncStream stream) {
         final long address = placement.take(Granules.ceil(byteSize), byteSize, stream);
         if (address != NO_ADDRESS) {
-            counters.allocated(Granules.toBytes(placement.takenGranules()), byteSize);
-            assert passesSampledCheck();
-            counters.allocs++;
+            allocated(Granules.toBytes(placement.takenGranules()), byteSize);
         }
         return address;
+    }
+
+    /** Counts a chunk that was taken, of a size and for a request. Under the lock. */
+    void allocated(long byteSize, long requested) {
+        counters.allocated(byteSize, requested);
+        assert passesSampledCheck();
+        counters.allocs++;
     }
 
     /** Allocates outside the regions. */
@@ -224,6 +230,19 @@ final class Lane {
         try {
             begin();
             final T result = work.get();
+            placement.step = Placement.WHOLE;
+            return result;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Does the same, for work that makes a chunk live: as no object is created, nothing fails after it. */
+    long lockedLong(LongSupplier work) {
+        lock.lock();
+        try {
+            begin();
+            final long result = work.getAsLong();
             placement.step = Placement.WHOLE;
             return result;
         } finally {

@@ -2,7 +2,7 @@ package allocator.arena;
 
 import allocator.arena.chunk.ConsistencyCheck;
 import allocator.arena.chunk.Repair;
-import allocator.arena.compact.MappedRanges;
+import allocator.arena.compact.PageTable;
 import allocator.provider.support.Failures;
 import allocator.spi.AllocatorStats;
 import allocator.spi.ShrinkReport;
@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 interface LaneSupply {
     /** What {@link #pending} returns if no stream may use the memory. */
-    long NO_STREAM = MappedRanges.NO_STREAM;
+    long NO_STREAM = PageTable.NO_STREAM;
 
     /** Takes a chunk that has become free, or else takes memory and a chunk of it. Without the lane's lock. */
     long allocate(long byteSize, @Nullable SyncStream stream);
