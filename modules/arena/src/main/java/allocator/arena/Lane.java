@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * A lane: chunks, the memory that they lie in, and one lock. A {@link BfcArena} has one or more.
  *
  * <p>A {@link Placement} decides which free chunk serves a request. This class is the path of every allocation and
- * free; a {@link LaneSupply} takes memory for chunks from the device and returns it, {@link UpstreamBlocks} allocates
+ * free; a {@link Supply} takes memory for chunks from the device and returns it, {@link UpstreamBlocks} allocates
  * outside them, {@link LaneReport} describes. The methods of {@link BfcArena} document what those of a lane promise.
  *
  * <p><b>Locks.</b> {@link #lock} guards all state and is never held while the upstream allocator or a stream is called.
@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 final class Lane {
     private static final long NO_ADDRESS = Placement.NO_ADDRESS;
 
-    private final Lanes lanes;
+    final Lanes lanes;
 
     /** In order of creation: 0 is the main lane. */
     final int number;
@@ -52,7 +52,7 @@ final class Lane {
     final Regions regions;
     final Counters counters;
     final UpstreamBlocks blocks;
-    final LaneSupply supply;
+    final Supply supply;
 
     private final LaneReport report;
     private final LaneCheck check = new LaneCheck(this);
@@ -72,8 +72,8 @@ final class Lane {
         counters = new Counters(lanes.heldLimit);
         blocks = new UpstreamBlocks(this, lanes);
         supply = pages == null || table == null
-                ? new RegionSupply(this, lanes)
-                : new PageSupply(this, lanes, pages, table, (BackedFit) placement);
+                ? new RegionSupply(this)
+                : new PageSupply(this, pages, table, (BackedFit) placement);
         report = new LaneReport(this);
     }
 

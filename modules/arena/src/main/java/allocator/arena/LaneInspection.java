@@ -94,7 +94,7 @@ final class LaneInspection implements Placement.ChunkVisitor {
     /** Adds memory of a free chunk, for which a stream may have to be waited for all the same. */
     private void addFree(long address, long byteSize) {
         final long pending = lane.supply.pending(address);
-        final boolean isPending = pending != LaneSupply.NO_STREAM;
+        final boolean isPending = pending != Supply.NO_STREAM;
         add(address, byteSize, 0, isPending ? State.WAITING : State.FREE, isPending ? pending : 0);
     }
 

@@ -100,7 +100,7 @@ final class PageGrowth {
         return allocateExactly(byteSize, stream, false, before);
     }
 
-    /** Allocates after all lanes were shrunk: see {@link LaneSupply#allocateOfAll}. */
+    /** Allocates after all lanes were shrunk: see {@link Supply#allocateOfAll}. */
     long allocateOfAll(long byteSize, @Nullable SyncStream stream) {
         lanes.requireOutsideDevice();
         return allocateExactly(byteSize, stream, true, lane.lockedLong(table::pages));

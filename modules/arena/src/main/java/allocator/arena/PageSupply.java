@@ -11,8 +11,6 @@ import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
-import java.lang.System.Logger;
-import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -34,11 +32,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The lane's lock guards all tables, and is never held during a call of the device or of a stream that may block.
  */
-final class PageSupply implements LaneSupply {
-    private static final Logger LOG = System.getLogger(BfcArena.class.getName());
-
-    final Lane lane;
-    final Lanes lanes;
+final class PageSupply extends Supply {
     final PageSource source;
     final long pageBytes;
     final PageTable table;
@@ -53,9 +47,8 @@ final class PageSupply implements LaneSupply {
      * @param table the table of the lane's pages
      * @param placement the lane's placement, backed by {@code table}
      */
-    PageSupply(Lane lane, Lanes lanes, PageSource source, PageTable table, BackedFit placement) {
-        this.lane = lane;
-        this.lanes = lanes;
+    PageSupply(Lane lane, PageSource source, PageTable table, BackedFit placement) {
+        super(lane);
         this.source = source;
         this.table = table;
         this.placement = placement;
@@ -65,12 +58,12 @@ final class PageSupply implements LaneSupply {
     }
 
     @Override
-    public long allocate(long byteSize, @Nullable SyncStream stream) {
+    long allocate(long byteSize, @Nullable SyncStream stream) {
         return growth.allocate(byteSize, stream);
     }
 
     @Override
-    public long allocateOfAll(long byteSize, @Nullable SyncStream stream) {
+    long allocateOfAll(long byteSize, @Nullable SyncStream stream) {
         return growth.allocateOfAll(byteSize, stream);
     }
 
@@ -86,22 +79,13 @@ final class PageSupply implements LaneSupply {
     }
 
     @Override
-    public long changes() {
+    long changes() {
         return lane.lockedLong(table.streams::changes);
     }
 
     @Override
-    public ShrinkReport shrink() {
-        if (lanes.isInDevice()) {
-            return report(0, 0);
-        }
-        synchronized (lanes.shrinkLock) {
-            awaitOwners();
-            return releaseIdle();
-        }
-    }
-
-    private ShrinkReport releaseIdle() {
+    ShrinkReport shrinkAlone() {
+        awaitOwners();
         synchronized (lanes.deviceLock) {
             final long before = lane.lockedLong(this::heldBytes);
             final Failures failures = new Failures();
@@ -112,20 +96,15 @@ final class PageSupply implements LaneSupply {
         }
     }
 
-    private ShrinkReport report(long released, int extentsReleased) {
-        final ShrinkReport report = lane.locked(() -> reportNow(released, extentsReleased));
-        LOG.log(Level.DEBUG, "{0}: {1}", lane.info, report);
-        return report;
-    }
-
-    private ShrinkReport reportNow(long released, int extentsReleased) {
+    @Override
+    ShrinkReport reportNow(long released, int count) {
         final int idle = table.extents.idleCount();
         final int inUse = table.extents.count() - idle;
         final StayingMemory staying = new StayingMemory();
         staying.add(heldBytes() - idleBytes(), inUse, "pages with live blocks");
         staying.add(idleBytes(), idle, "pages that were used during the shrink, or that a stream may still use");
         staying.addOutside(lane);
-        return new ShrinkReport(released, extentsReleased, lane.counters.held(), inUse, idle, staying.parts());
+        return new ShrinkReport(released, count, lane.counters.held(), inUse, idle, staying.parts());
     }
 
     /**
@@ -258,7 +237,7 @@ final class PageSupply implements LaneSupply {
 
     /** {@inheritDoc} A chunk that is still being backed does not count. */
     @Override
-    public Repair.Live repair() {
+    Repair.Live repair() {
         growth.cancel();
         final Repair.Live live = placement.repair();
         placement.recount();
@@ -267,12 +246,12 @@ final class PageSupply implements LaneSupply {
     }
 
     @Override
-    public Repair.Live unfinished() {
+    Repair.Live unfinished() {
         return growth.unfinished();
     }
 
     @Override
-    public long heldBytes(ConsistencyCheck check) {
+    long heldBytes(ConsistencyCheck check) {
         table.check();
         ConsistencyCheck.expect(heldBytes() >= 0, "bytes of pages", heldBytes());
         return heldBytes();
@@ -283,13 +262,8 @@ final class PageSupply implements LaneSupply {
     }
 
     @Override
-    public long idleBytes() {
+    long idleBytes() {
         return table.idle() * pageBytes;
-    }
-
-    @Override
-    public long nextRegionBytes() {
-        return 0;
     }
 
     /**
@@ -297,52 +271,52 @@ final class PageSupply implements LaneSupply {
      * says.
      */
     @Override
-    public long largestFree() {
+    long largestFree() {
         return Math.max(table.idle() - 1, 0) * pageBytes;
     }
 
     @Override
-    public long largestFree(@Nullable SyncStream stream) {
+    long largestFree(@Nullable SyncStream stream) {
         return largestFree();
     }
 
     @Override
-    public boolean isBacked(long address) {
+    boolean isBacked(long address) {
         return table.isMapped(address);
     }
 
     @Override
-    public long pending(long address) {
+    long pending(long address) {
         return table.pending(address);
     }
 
     @Override
-    public long sameBacking(long address, long end) {
+    long sameBacking(long address, long end) {
         return table.sameMapping(address, end);
     }
 
     @Override
-    public List<AllocatorStats.Counter> ownCounters() {
+    List<AllocatorStats.Counter> ownCounters() {
         return growth.statistics();
     }
 
     @Override
-    public void compact() {
+    void compact() {
         table.compact();
     }
 
     @Override
-    public void addOwners(Map<Long, SyncStream> owners) {
+    void addOwners(Map<Long, SyncStream> owners) {
         table.addOwners(owners);
     }
 
     @Override
-    public void leave() {
+    void leave() {
         table.extents.takeAll();
     }
 
     @Override
-    public void giveBack(Failures failures) {
+    void giveBack(Failures failures) {
         release(failures);
         ranges.giveBack(failures);
     }

@@ -4,11 +4,8 @@ import allocator.arena.chunk.ConsistencyCheck;
 import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
-import allocator.arena.chunk.Repair;
 import allocator.arena.upstream.StreamWork;
-import allocator.provider.support.Failures;
 import allocator.provider.support.event.DevicePart;
-import allocator.spi.AllocatorStats;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
@@ -32,25 +29,21 @@ import org.jspecify.annotations.Nullable;
  * such a stream may wait for a thread that allocates. What the device does not take back is in the books of the
  * upstream allocator; {@link Lanes#shrink} has it offered again.
  */
-final class RegionSupply implements LaneSupply {
+final class RegionSupply extends Supply {
     private static final Logger LOG = System.getLogger(BfcArena.class.getName());
-    private static final Repair.Live NOTHING = new Repair.Live(0, 0);
 
-    private final Lane lane;
-    private final Lanes lanes;
     private final Growth growth;
 
     /** The size of a region to come, and what to restore if none comes. */
     private record Plan(long byteSize, long growthBefore) {}
 
-    RegionSupply(Lane lane, Lanes lanes) {
-        this.lane = lane;
-        this.lanes = lanes;
+    RegionSupply(Lane lane) {
+        super(lane);
         growth = new Growth(lane.config);
     }
 
     @Override
-    public long allocate(long byteSize, @Nullable SyncStream stream) {
+    long allocate(long byteSize, @Nullable SyncStream stream) {
         lanes.requireOutsideDevice();
         synchronized (lanes.deviceLock) {
             final long address = take(byteSize, stream);
@@ -183,25 +176,17 @@ final class RegionSupply implements LaneSupply {
         }
     }
 
-    /**
-     * {@inheritDoc} Every region without chunks in use is returned, except the one that the configuration keeps;
-     * nothing if it is called from within a call by the arena to its upstream allocator or to a stream.
-     */
+    /** {@inheritDoc} Every region without chunks in use is returned, except the one that the configuration keeps. */
     @Override
-    public ShrinkReport shrink() {
-        if (lanes.isInDevice()) {
-            return report(0, 0);
-        }
-        synchronized (lanes.shrinkLock) {
-            final Map<Region, Long> idle = new LinkedHashMap<>();
-            final Map<Long, SyncStream> owners = new LinkedHashMap<>();
-            lane.locked(() -> {
-                findIdle(idle, owners);
-                return null;
-            });
-            owners.values().removeIf(StreamWork::await);
-            return giveBack(idle, owners);
-        }
+    ShrinkReport shrinkAlone() {
+        final Map<Region, Long> idle = new LinkedHashMap<>();
+        final Map<Long, SyncStream> owners = new LinkedHashMap<>();
+        lane.locked(() -> {
+            findIdle(idle, owners);
+            return null;
+        });
+        owners.values().removeIf(StreamWork::await);
+        return giveBack(idle, owners);
     }
 
     private ShrinkReport giveBack(Map<Region, Long> idle, Map<Long, SyncStream> owners) {
@@ -266,13 +251,8 @@ final class RegionSupply implements LaneSupply {
         return owners.keySet().stream().anyMatch(streams::containsKey);
     }
 
-    private ShrinkReport report(long released, int regionsReleased) {
-        final ShrinkReport report = lane.locked(() -> reportNow(released, regionsReleased));
-        LOG.log(Level.DEBUG, "{0}: {1}", lane.info, report);
-        return report;
-    }
-
-    private ShrinkReport reportNow(long released, int regionsReleased) {
+    @Override
+    ShrinkReport reportNow(long released, int count) {
         final List<Region> inUse = new ArrayList<>();
         final List<Region> first = new ArrayList<>();
         final List<Region> busy = new ArrayList<>();
@@ -289,7 +269,7 @@ final class RegionSupply implements LaneSupply {
         staying.addOutside(lane);
         return new ShrinkReport(
                 released,
-                regionsReleased,
+                count,
                 lane.counters.held(),
                 inUse.size(),
                 first.size() + busy.size(),
@@ -301,70 +281,31 @@ final class RegionSupply implements LaneSupply {
     }
 
     @Override
-    public Repair.Live repair() {
-        return lane.placement.repair();
-    }
-
-    @Override
-    public Repair.Live unfinished() {
-        return NOTHING;
-    }
-
-    @Override
-    public long heldBytes(ConsistencyCheck check) {
+    long heldBytes(ConsistencyCheck check) {
         return check.regionBytes();
     }
 
     @Override
-    public long nextRegionBytes() {
+    long nextRegionBytes() {
         return growth.next();
     }
 
     @Override
-    public long largestFree() {
+    long largestFree() {
         return Granules.toBytes(lane.placement.largest());
     }
 
     @Override
-    public long largestFree(@Nullable SyncStream stream) {
+    long largestFree(@Nullable SyncStream stream) {
         return Granules.toBytes(lane.placement.largestFor(stream));
     }
 
-    @Override
-    public boolean isBacked(long address) {
-        return true;
-    }
-
-    @Override
-    public long pending(long address) {
-        return NO_STREAM;
-    }
-
-    @Override
-    public long sameBacking(long address, long end) {
-        return end;
-    }
-
-    @Override
-    public List<AllocatorStats.Counter> ownCounters() {
-        return List.of();
-    }
-
-    @Override
-    public void compact() {}
-
-    @Override
-    public void addOwners(Map<Long, SyncStream> owners) {}
-
     /** {@inheritDoc} Regions are among the lane's returns from then on. */
     @Override
-    public void leave() {
+    void leave() {
         for (int i = 0; i < lane.regions.count(); i++) {
             final Region region = lane.regions.at(i);
             lane.blocks.leaves(region.base(), region.byteSize());
         }
     }
-
-    @Override
-    public void giveBack(Failures failures) {}
 }
