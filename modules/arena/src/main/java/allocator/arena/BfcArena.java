@@ -96,7 +96,7 @@ public final class BfcArena {
             throw new IllegalArgumentException("an arena aligns to " + Granules.BYTES + " bytes, but " + info
                     + " requires " + info.byteAlignment());
         }
-        if ((config.placementPolicy() == PlacementPolicy.COMPACT) != (pages != null)) {
+        if (config.placementPolicy().needsPages() != (pages != null)) {
             throw new IllegalArgumentException("the placement policy is " + config.placementPolicy()
                     + ": COMPACT needs pages, and no other has them");
         }

@@ -1,8 +1,10 @@
 package allocator.arena;
 
 import allocator.arena.chunk.BackedFit;
+import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Placement;
+import allocator.arena.chunk.QuickFit;
 import allocator.arena.chunk.Region;
 import allocator.arena.chunk.Regions;
 import allocator.arena.chunk.Repair;
@@ -15,6 +17,7 @@ import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import allocator.spi.SyncStream;
+import java.util.Objects;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -60,6 +63,7 @@ final class Lane {
     /** The requester of the latest allocation. */
     private long latestRequester;
 
+    /** Creates a lane. The policy decides twice here: which free chunk serves a request, and where chunks get memory. */
     Lane(Lanes lanes, int number, ArenaConfig config) {
         this.lanes = lanes;
         this.number = number;
@@ -67,7 +71,12 @@ final class Lane {
         info = lanes.upstream.info();
         final PageSource pages = lanes.pages;
         final PageTable table = pages == null ? null : new PageTable(pages.pageBytes());
-        placement = table == null ? config.placementPolicy().newPlacement(config) : new BackedFit(table);
+        final long maxDeadGranules = Granules.ceil(config.maxDeadBytesPerChunk());
+        placement = switch (config.placementPolicy()) {
+            case BEST_FIT -> new BestFit(maxDeadGranules);
+            case QUICK_FIT -> new QuickFit(maxDeadGranules, Granules.ceil(config.maxKeptBytes()));
+            case COMPACT -> new BackedFit(Objects.requireNonNull(table));
+        };
         regions = placement.regions();
         counters = new Counters(lanes.heldLimit);
         blocks = new UpstreamBlocks(this, lanes);
