@@ -48,7 +48,6 @@ public final class BfcArena {
     private final ArenaConfig config;
     private final MemoryInfo info;
     final Lanes lanes;
-    private final LaneChoice choice;
     private final ArenaTotals totals;
     final PressureRelief relief;
 
@@ -101,9 +100,8 @@ public final class BfcArena {
                     + ": COMPACT needs pages, and no other has them");
         }
         lanes = new Lanes(upstream, pages, config);
-        choice = lanes.choice;
         totals = new ArenaTotals(lanes);
-        relief = new PressureRelief(lanes, totals, info);
+        relief = new PressureRelief(lanes, totals);
         AllocatorEvents.prepare();
     }
 
@@ -155,7 +153,7 @@ public final class BfcArena {
     }
 
     private long allocate(long byteSize, @Nullable SyncStream stream, long requester) {
-        final Lane lane = choice.laneFor(requester);
+        final Lane lane = lanes.choice.laneFor(requester);
         try {
             return lane.allocate(byteSize, stream, requester);
         } catch (OutOfMemoryException e) {
@@ -204,9 +202,9 @@ public final class BfcArena {
     public void releaseStream(SyncStream stream) {
         Objects.requireNonNull(stream, "stream");
         for (final Lane lane : lanes.all()) {
-            lane.releaseStream(stream);
+            lane.unbind(stream, true);
         }
-        choice.forget(LaneChoice.requester(stream));
+        lanes.choice.forget(LaneChoice.requester(stream));
     }
 
     /**
@@ -220,9 +218,9 @@ public final class BfcArena {
     public void endRun(SyncStream stream) {
         Objects.requireNonNull(stream, "stream");
         for (final Lane lane : lanes.all()) {
-            lane.endRun(stream);
+            lane.unbind(stream, false);
         }
-        choice.runEnded(LaneChoice.requester(stream));
+        lanes.choice.runEnded(LaneChoice.requester(stream));
     }
 
     /**

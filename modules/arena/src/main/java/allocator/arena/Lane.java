@@ -2,6 +2,7 @@ package allocator.arena;
 
 import allocator.arena.chunk.BackedFit;
 import allocator.arena.chunk.BestFit;
+import allocator.arena.chunk.ConsistencyCheck;
 import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.QuickFit;
@@ -12,11 +13,13 @@ import allocator.arena.compact.PageTable;
 import allocator.arena.page.PageSource;
 import allocator.arena.upstream.Counters;
 import allocator.provider.support.BriefLock;
+import allocator.provider.support.Failures;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import allocator.spi.SyncStream;
+import java.util.Map;
 import java.util.Objects;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -36,6 +39,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class Lane {
     private static final long NO_ADDRESS = Placement.NO_ADDRESS;
+
+    /** The number of chunks up to which every mutation is checked, where assertions are on. */
+    private static final int CHECKED_ALWAYS = 64;
 
     final Lanes lanes;
 
@@ -58,12 +64,16 @@ final class Lane {
     final Supply supply;
 
     private final LaneReport report;
-    private final LaneCheck check = new LaneCheck(this);
 
     /** The requester of the latest allocation. */
     private long latestRequester;
 
-    /** Creates a lane. The policy decides twice here: which free chunk serves a request, and where chunks get memory. */
+    /** Mutations until the next check, where assertions are on. */
+    private long untilCheck;
+
+    /**
+     * Creates a lane. The policy decides twice here: which free chunk serves a request, and where chunks get memory.
+     */
     Lane(Lanes lanes, int number, ArenaConfig config) {
         this.lanes = lanes;
         this.number = number;
@@ -79,7 +89,7 @@ final class Lane {
         };
         regions = placement.regions();
         counters = new Counters(lanes.heldLimit);
-        blocks = new UpstreamBlocks(this, lanes);
+        blocks = new UpstreamBlocks(this);
         supply = pages == null || table == null
                 ? new RegionSupply(this)
                 : new PageSupply(this, pages, table, (BackedFit) placement);
@@ -209,20 +219,11 @@ final class Lane {
      */
     void begin() {
         if (placement.step != Placement.WHOLE) {
-            requireOpen();
+            if (isClosed()) {
+                throw new AllocatorClosedException("the arena of " + info + " is closed");
+            }
             repair();
         }
-    }
-
-    private void requireOpen() {
-        if (isClosed()) {
-            throw closed();
-        }
-    }
-
-    /** Returns the exception for a call after the lane was closed. */
-    AllocatorClosedException closed() {
-        return new AllocatorClosedException("the arena of " + info + " is closed");
     }
 
     private void repair() {
@@ -259,23 +260,16 @@ final class Lane {
         }
     }
 
-    void releaseStream(SyncStream stream) {
+    /** Unbinds what a stream has freed at the end of a run; at its release what it has in use as well. */
+    void unbind(SyncStream stream, boolean isReleased) {
         lock.lock();
         try {
             begin();
-            placement.releaseStream(stream);
-            assert passesSampledCheck();
-            placement.step = Placement.WHOLE;
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    void endRun(SyncStream stream) {
-        lock.lock();
-        try {
-            begin();
-            placement.endRun(stream);
+            if (isReleased) {
+                placement.releaseStream(stream);
+            } else {
+                placement.endRun(stream);
+            }
             assert passesSampledCheck();
             placement.step = Placement.WHOLE;
         } finally {
@@ -317,14 +311,71 @@ final class Lane {
         return placement.step == Placement.CLOSED;
     }
 
-    /** Closes the lane. Under the lock. */
-    void markClosed() {
+    /**
+     * Makes room for {@link #close}. Under the lock.
+     *
+     * @param owners the streams to wait for are added to it
+     * @return what will leave; of a lane that is closed, what is still held
+     */
+    CloseReport prepareClose(Map<Long, SyncStream> owners) {
+        if (isClosed()) {
+            blocks.prepareClose(0);
+            return new CloseReport(0, 0, counters.held());
+        }
+        begin();
+        placement.mergeCached();
+        long live = blocks.list(false).size();
+        for (final Region region : regions.toList()) {
+            live += region.chunksInUse();
+            placement.addOwners(region, owners);
+        }
+        supply.addOwners(owners);
+        placement.step = Placement.WHOLE;
+        blocks.prepareClose(regions.count());
+        return new CloseReport(live, counters.requested(), counters.held());
+    }
+
+    /** Lets all memory leave, and closes the lane. Under the lock, since {@link #prepareClose}. */
+    void close() {
+        if (!isClosed()) {
+            supply.leave();
+        }
+        blocks.leaveAll();
         placement.step = Placement.CLOSED;
+    }
+
+    /** Returns the memory that left when the lane was closed. Under the device lock. */
+    void giveBack(Failures failures) {
+        blocks.giveBackAll(failures);
+        supply.giveBack(failures);
     }
 
     /** Compares all structures with one another unless the lane is closed. */
     void checkConsistency() {
-        check.run();
+        lock.lock();
+        try {
+            if (!isClosed()) {
+                begin();
+                requireConsistent();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void requireConsistent() {
+        final ConsistencyCheck check = ConsistencyCheck.of(placement);
+        final long reserved = blocks.reservedBytes();
+        final long inUse = counters.inUse();
+        final Repair.Live unfinished = supply.unfinished();
+        ConsistencyCheck.expect(inUse == check.inUseBytes() - unfinished.inUse() + reserved, "bytes in use", inUse);
+        final long requested = counters.requested();
+        ConsistencyCheck.expect(
+                requested == check.requestedBytes() - unfinished.requested() + reserved, "requested bytes", requested);
+        final long held = counters.held();
+        final long supplied = supply.heldBytes(check);
+        ConsistencyCheck.expect(
+                held == supplied + reserved + blocks.leavingBytes(), "bytes held, for chunks " + supplied, held);
     }
 
     /**
@@ -332,6 +383,11 @@ final class Lane {
      * a few chunks. Under the lock.
      */
     boolean passesSampledCheck() {
-        return check.passesSample();
+        if (--untilCheck < 0) {
+            requireConsistent();
+            final int count = placement.chunkCount();
+            untilCheck = count <= CHECKED_ALWAYS ? 0 : count;
+        }
+        return true;
     }
 }
