@@ -177,7 +177,7 @@ final class Lanes {
                 parts);
     }
 
-    /** Returns a number that rises as that of a {@link LaneSupply#changes lane's} memory does. */
+    /** Returns a number that rises as that of a {@link Supply#changes lane's} memory does. */
     long changes() {
         long changes = 0;
         for (final Lane lane : all) {

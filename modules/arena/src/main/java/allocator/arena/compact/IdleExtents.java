@@ -4,7 +4,7 @@ import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
 
 /** Finds idle extents that may be moved or released, and mappings that are of no use. Guarded by the arena's lock. */
-final class IdleExtents {
+public final class IdleExtents {
     private static final int NONE = Extents.NONE;
 
     /** How many extents a search for mappings of no use visits. */
@@ -45,7 +45,7 @@ final class IdleExtents {
      * @param most the greatest possible size
      * @return {@link #NONE} if there is none
      */
-    int find(int wanted, int most, @Nullable SyncStream requester) {
+    public int find(int wanted, int most, @Nullable SyncStream requester) {
         int best = NONE;
         for (int extent = extents.nextIdle(0); extent != NONE; extent = extents.nextIdle(extent + 1)) {
             if (extents.size(extent) <= most
@@ -70,7 +70,7 @@ final class IdleExtents {
     }
 
     /** Returns the smallest idle extent that no stream may still use, {@link #NONE} if there is none. */
-    int smallestReleasable() {
+    public int smallestReleasable() {
         int best = NONE;
         for (int extent = extents.nextIdle(0); extent != NONE; extent = extents.nextIdle(extent + 1)) {
             if ((best == NONE || extents.size(extent) < extents.size(best)) && isReleasable(extent)) {
@@ -88,7 +88,7 @@ final class IdleExtents {
      * @param most the greatest possible size
      * @return {@link #NONE} if there is none
      */
-    int releasable(int wanted, long most) {
+    public int releasable(int wanted, long most) {
         int best = NONE;
         for (int extent = extents.nextIdle(0); extent != NONE; extent = extents.nextIdle(extent + 1)) {
             if (extents.size(extent) <= most
@@ -106,7 +106,7 @@ final class IdleExtents {
     }
 
     /** Takes the idle extents in hand that no stream may still use. */
-    void takeReleasable() {
+    public void takeReleasable() {
         for (int extent = extents.nextIdle(0); extent != NONE; extent = extents.nextIdle(extent + 1)) {
             if (isReleasable(extent)) {
                 extents.take(extent);
