@@ -4,7 +4,6 @@ import allocator.arena.chunk.BackedFit;
 import allocator.arena.chunk.ConsistencyCheck;
 import allocator.spi.SyncStream;
 import java.util.BitSet;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -453,11 +452,6 @@ public final class PageTable implements BackedFit.Backing {
             next = Math.min(end, address(place(next) + 1));
         }
         return next < end && backing == UNMAPPED && next >= last ? end : next;
-    }
-
-    /** Adds the streams that may still use free memory. */
-    public void addOwners(Map<Long, SyncStream> owners) {
-        streams.addPending(owners);
     }
 
     /** Returns the number of pages. */
