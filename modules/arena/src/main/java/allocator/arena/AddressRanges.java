@@ -48,19 +48,21 @@ final class AddressRanges {
     private final Lane lane;
     private final Lanes lanes;
 
+    /**
+     * By range: 0 if it is given back. The one at {@link #count} is reserved and not in use yet; 0 if there is none.
+     */
     private long[] bases = new long[LEAST_ROOM];
+
     private long[] byteSizes = new long[LEAST_ROOM];
+
+    /** The ranges in use. */
     private int count;
 
     /** The bytes of all ranges. */
     private long reserved;
 
-    private long largest;
-
-    /** A range that is reserved and not in use yet; 0 if there is none. */
-    private long base;
-
-    private long byteSize;
+    /** The length of the longest range, 0 if there is none. */
+    long largest;
 
     /** The most of all lanes, 0 before the first range. */
     private long most;
@@ -69,11 +71,6 @@ final class AddressRanges {
         this.supply = supply;
         lane = supply.lane;
         lanes = supply.lanes;
-    }
-
-    /** Returns the length of the longest range, 0 if there is none. */
-    long largest() {
-        return largest;
     }
 
     /** Returns whether another range may have room for a request, as far as is known. */
@@ -88,14 +85,16 @@ final class AddressRanges {
      */
     void add(long requested) {
         final long needed = needed(requested);
-        final LaneRegions.Room room = lanes.roomFor(lane);
+        final LaneRegions room = lanes.roomFor(lane);
         if (count == bases.length) {
             byteSizes = Arrays.copyOf(byteSizes, 2 * count);
             bases = Arrays.copyOf(bases, 2 * count);
         }
-        if (base == 0) {
-            base = reserve(needed, requested);
+        if (bases[count] == 0) {
+            reserve(needed, requested);
         }
+        final long base = bases[count];
+        final long byteSize = byteSizes[count];
         final long granules = Granules.floor(byteSize);
         lane.locked(() -> {
             supply.placement.prepareRegion(granules); // a region's id is free only after that
@@ -106,32 +105,30 @@ final class AddressRanges {
             supply.placement.attach(range);
             return true;
         });
-        lanes.entered(room, base, byteSize);
-        bases[count] = base;
-        byteSizes[count] = byteSize;
+        lanes.entered(room, lane, base, byteSize);
         count++;
         largest = Math.max(largest, byteSize);
-        base = 0;
         if (byteSize < needed) { // it was reserved for another request
             add(requested);
         }
     }
 
     /** Reserves what is wanted, or a part of it, or at least what is needed: the JVM needs addresses as well. */
-    private long reserve(long needed, long requested) {
+    private void reserve(long needed, long requested) {
         final long left = left();
         if (needed > left) {
             throw allInUse(requested);
         }
         final long first = left == most ? FIRST_BYTES : Math.min(FURTHER_BYTES, lanes.heldLimit.limit() / FURTHER_PART);
         final long wanted = Math.max(needed, Math.min(Math.max(first, reserved), left / PART) & -supply.pageBytes);
-        for (byteSize = wanted;
+        for (long byteSize = wanted;
                 ;
                 byteSize = Math.max(needed, byteSize > wanted / PART ? wanted / PART & -supply.pageBytes : 0)) {
             try {
-                final long address = supply.source.reserve(byteSize);
+                bases[count] = supply.source.reserve(byteSize);
+                byteSizes[count] = byteSize;
                 reserved += byteSize;
-                return address;
+                return;
             } catch (OutOfMemoryException e) {
                 if (byteSize == needed) {
                     throw e;
@@ -172,13 +169,7 @@ final class AddressRanges {
         if (supply.table.mappings.mappedPlaces() > 0) {
             return;
         }
-        if (base != 0) {
-            failures.run(() -> {
-                supply.source.unreserve(base, byteSize);
-                base = 0;
-            });
-        }
-        for (int i = count - 1; i >= 0; i--) {
+        for (int i = Math.min(count, bases.length - 1); i >= 0; i--) {
             final int each = i;
             if (bases[each] != 0) {
                 failures.run(() -> {

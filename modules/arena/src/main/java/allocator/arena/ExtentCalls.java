@@ -10,8 +10,8 @@ import allocator.spi.AllocatorStats.Unit;
 import java.util.List;
 
 /**
- * The calls of the source, each with its effect on the tables. The caller holds the device lock, and has touched its
- * stack; the arena's lock is taken for the tables alone. What follows a call of the source does not fail.
+ * The calls of the source, each with its effect on the tables. The caller holds the device lock; the lane's lock is
+ * taken for the tables alone. What follows a call of the source does not fail.
  */
 final class ExtentCalls {
     private static final int NONE = PageTable.NONE;
@@ -119,14 +119,11 @@ final class ExtentCalls {
      * that fails, it is idle there. Call {@link PageTable#ensureRoom} before.
      */
     int takeOver(ExtentCalls other, int extent) {
-        boolean isUnmapped = false;
         try {
             other.endMappings(extent);
-            isUnmapped = true;
-        } finally {
-            if (!isUnmapped) {
-                other.putBack(extent);
-            }
+        } catch (Throwable e) {
+            other.putBack(extent);
+            throw e;
         }
         final int size = other.table.extents.size(extent);
         final long number = other.remove(extent, size);
@@ -143,20 +140,12 @@ final class ExtentCalls {
 
     /** Releases an extent in hand, for another lane. If that fails, it is idle. */
     void releaseSpare(int extent) {
-        boolean isReleased = false;
         try {
             release(extent);
-            isReleased = true;
-        } finally {
-            if (!isReleased) {
-                putBack(extent);
-            }
+        } catch (Throwable e) {
+            putBack(extent);
+            throw e;
         }
-    }
-
-    /** Returns the size of an extent in hand in pages. */
-    int pages(int extent) {
-        return table.extents.size(extent);
     }
 
     private void putBack(int extent) {

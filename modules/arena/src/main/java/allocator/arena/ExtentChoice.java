@@ -25,7 +25,9 @@ final class ExtentChoice {
     private final PageTable table;
     private final CompactConfig config;
     private final double slack;
-    private final MoveCap cap;
+
+    /** Says how often idle extents may be moved. */
+    final MoveCap cap;
 
     /** The device has no memory for an extent with more pages. */
     private long mostPages;
@@ -67,11 +69,6 @@ final class ExtentChoice {
     void setTooLarge(int pages, OutOfMemoryException reason) {
         mostPages = pages / 2;
         shortage = reason;
-    }
-
-    /** Returns how often idle extents were moved. */
-    MoveCap cap() {
-        return cap;
     }
 
     /**

@@ -5,12 +5,10 @@ import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Region;
 import allocator.arena.chunk.Repair;
 import allocator.arena.compact.PageTable;
-import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.util.BitSet;
-import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -38,18 +36,16 @@ final class PageGrowth {
     /** How many mappings of no use a request ends at most. */
     private static final int MOST_ENDED = 4;
 
-    private static final Repair.Live NOTHING = new Repair.Live(0, 0);
-
     private final PageSupply supply;
     private final Lane lane;
     private final Lanes lanes;
     private final PageTable table;
     final ExtentCalls calls;
-    private final ExtentChoice choice;
+    final ExtentChoice choice;
     final Takeover takeover;
 
     /** A chunk that is taken and not counted yet, as not all of it is backed. Guarded by the lane's lock. */
-    private Repair.Live unfinished = NOTHING;
+    Repair.Live unfinished = Supply.NOTHING;
 
     /** Whether a chunk is being taken to be backed. */
     private boolean isBeginning;
@@ -71,11 +67,6 @@ final class PageGrowth {
         calls = new ExtentCalls(supply);
         choice = new ExtentChoice(supply);
         takeover = new Takeover(supply, calls, choice);
-    }
-
-    /** Returns what is taken and not counted. Under the arena's lock. */
-    Repair.Live unfinished() {
-        return unfinished;
     }
 
     /** Allocates, if there is no other way with calls of the device. */
@@ -202,7 +193,7 @@ final class PageGrowth {
                 lane.locked(() -> {
                     supply.placement.step = supply.placement.liveChunk(region(address), address);
                     table.growing.end();
-                    unfinished = NOTHING;
+                    unfinished = Supply.NOTHING;
                     lane.allocated(Granules.roundUp(byteSize), byteSize);
                     return true;
                 });
@@ -261,7 +252,7 @@ final class PageGrowth {
         if (backed != NO_ADDRESS || !isPossible) {
             return backed;
         }
-        hasFit = bytes <= supply.ranges.largest();
+        hasFit = bytes <= supply.ranges.largest;
         final long address = hasFit ? begin(byteSize, stream, isExact, most) : NO_ADDRESS;
         wantsAddresses = address == NO_ADDRESS;
         return address;
@@ -323,7 +314,7 @@ final class PageGrowth {
     void cancel() {
         if (isBeginning) {
             isBeginning = false;
-            unfinished = NOTHING;
+            unfinished = Supply.NOTHING;
             table.setExact(false);
             table.growing.end();
         }
@@ -353,12 +344,7 @@ final class PageGrowth {
     }
 
     private int nextUnbacked() {
-        lane.lock.lock();
-        try {
-            return table.growing.nextUnclaimed();
-        } finally {
-            lane.lock.unlock();
-        }
+        return (int) lane.lockedLong(table.growing::nextUnclaimed);
     }
 
     /** Creates an extent in hand, or takes one over; returns {@link #NONE} if the device has no memory for it. */
@@ -382,13 +368,7 @@ final class PageGrowth {
     /** Ends the mappings that are in the way of an extent. */
     private void endMappingsAt(int place, int extent) {
         while (true) {
-            final int mapping;
-            lane.lock.lock();
-            try {
-                mapping = table.mappings.within(place, table.extents.size(extent));
-            } finally {
-                lane.lock.unlock();
-            }
+            final int mapping = (int) lane.lockedLong(() -> table.mappings.within(place, table.extents.size(extent)));
             if (mapping == NONE) {
                 return;
             }
@@ -427,16 +407,11 @@ final class PageGrowth {
         table.extents.putBackAll();
         table.abandonGrowth();
         supply.placement.freeUnbacked(range, chunk, supply.placement.granules(range, chunk));
-        unfinished = NOTHING;
+        unfinished = Supply.NOTHING;
         return true;
     }
 
     private Region region(long address) {
         return Objects.requireNonNull(supply.placement.regions().find(address));
-    }
-
-    /** Returns the counters. Under the lane's lock. */
-    List<AllocatorStats.Counter> statistics() {
-        return calls.statistics(choice.cap());
     }
 }

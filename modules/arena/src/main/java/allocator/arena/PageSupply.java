@@ -115,7 +115,7 @@ final class PageSupply extends Supply {
         synchronized (lanes.shrinkLock) {
             final Map<Long, SyncStream> owners = new LinkedHashMap<>();
             final long free = lane.locked(() -> {
-                table.addOwners(owners);
+                table.streams.addPending(owners);
                 return table.streams.frees();
             });
             int done = 0;
@@ -239,19 +239,18 @@ final class PageSupply extends Supply {
         growth.cancel();
         final Repair.Live live = placement.repair();
         placement.recount();
-        final Repair.Live unfinished = growth.unfinished();
+        final Repair.Live unfinished = growth.unfinished;
         return new Repair.Live(live.inUse() - unfinished.inUse(), live.requested() - unfinished.requested());
     }
 
     @Override
     Repair.Live unfinished() {
-        return growth.unfinished();
+        return growth.unfinished;
     }
 
     @Override
     long heldBytes(ConsistencyCheck check) {
         table.check();
-        ConsistencyCheck.expect(heldBytes() >= 0, "bytes of pages", heldBytes());
         return heldBytes();
     }
 
@@ -295,7 +294,7 @@ final class PageSupply extends Supply {
 
     @Override
     List<AllocatorStats.Counter> ownCounters() {
-        return growth.statistics();
+        return growth.calls.statistics(growth.choice.cap);
     }
 
     @Override
@@ -305,7 +304,7 @@ final class PageSupply extends Supply {
 
     @Override
     void addOwners(Map<Long, SyncStream> owners) {
-        table.addOwners(owners);
+        table.streams.addPending(owners);
     }
 
     @Override

@@ -33,10 +33,8 @@ import org.jspecify.annotations.Nullable;
 final class RegionSupply extends Supply {
     private static final Logger LOG = System.getLogger(BfcArena.class.getName());
 
+    /** Changed under both locks. */
     private final Growth growth;
-
-    /** The size of a region to come, and what to restore if none comes. */
-    private record Plan(long byteSize, long growthBefore) {}
 
     RegionSupply(Lane lane) {
         super(lane);
@@ -48,10 +46,7 @@ final class RegionSupply extends Supply {
         lanes.requireOutsideDevice();
         synchronized (lanes.deviceLock) {
             final long address = take(byteSize, stream);
-            if (address != BestFit.NO_ADDRESS) {
-                return address;
-            }
-            return takeFromNewRegion(planRegion(byteSize, stream), byteSize, stream);
+            return address == BestFit.NO_ADDRESS ? takeFromNewRegion(byteSize, stream) : address;
         }
     }
 
@@ -68,64 +63,54 @@ final class RegionSupply extends Supply {
         }
     }
 
-    /** Without a lambda, whose first call may fail for good where the Java heap ends. */
-    private Plan planRegion(long byteSize, @Nullable SyncStream stream) {
+    /** Adds a region of the planned size, or a smaller one that holds the request if the device has less. */
+    private long takeFromNewRegion(long byteSize, @Nullable SyncStream stream) {
+        final long rounded = Granules.roundUp(byteSize);
+        final long growthBefore = growth.next();
+        try {
+            long attempted = planRegion(byteSize, rounded, stream);
+            while (true) {
+                try {
+                    return takeFromRegionOf(attempted, byteSize, stream);
+                } catch (OutOfMemoryException e) {
+                    attempted = Growth.afterFailureOf(attempted, rounded);
+                    if (attempted == 0) {
+                        throw lane.report().deviceFailed(byteSize, rounded, stream, false, e);
+                    }
+                }
+            }
+        } catch (OutOfMemoryException e) {
+            throw e;
+        } catch (Throwable e) {
+            lane.lock.lock();
+            try {
+                growth.restore(growthBefore);
+            } finally {
+                lane.lock.unlock();
+            }
+            throw e;
+        }
+    }
+
+    /**
+     * Plans the size of a region, makes room for it, and advances growth. Without a lambda, whose first call may fail
+     * for good where the Java heap ends.
+     */
+    private long planRegion(long byteSize, long rounded, @Nullable SyncStream stream) {
         lane.lock.lock();
         try {
             lane.begin();
-            final Plan plan = planUnderLock(byteSize, stream);
-            lane.placement.step = BestFit.WHOLE;
-            return plan;
-        } finally {
-            lane.lock.unlock();
-        }
-    }
-
-    /** Plans the size of a region and advances growth. Under both locks. */
-    private Plan planUnderLock(long byteSize, @Nullable SyncStream stream) {
-        final LaneReport report = lane.report();
-        final long rounded = Granules.roundUp(byteSize);
-        final long available = Granules.toBytes(Granules.floor(lanes.heldLimit.available()));
-        if (rounded > available) {
-            throw report.limitReached(available, byteSize, rounded, stream, false);
-        }
-        if (rounded > Growth.MAX_REGION || lane.regions.isFull()) {
-            throw report.regionImpossible(byteSize, rounded, stream);
-        }
-        final long growthBefore = growth.next();
-        final Plan plan = new Plan(Math.min(growth.plan(rounded), available), growthBefore);
-        try {
-            lane.placement.prepareRegion(Granules.floor(plan.byteSize()));
-        } catch (Throwable e) {
-            growth.restore(growthBefore);
-            throw e;
-        }
-        return plan;
-    }
-
-    /** Adds a region of the planned size, or a smaller one that holds the request if the device has less. */
-    private long takeFromNewRegion(Plan plan, long byteSize, @Nullable SyncStream stream) {
-        final long rounded = Granules.roundUp(byteSize);
-        long attempted = plan.byteSize();
-        while (true) {
-            try {
-                return takeFromRegionOf(attempted, byteSize, stream);
-            } catch (OutOfMemoryException e) {
-                attempted = Growth.afterFailureOf(attempted, rounded);
-                if (attempted == 0) {
-                    throw lane.report().deviceFailed(byteSize, rounded, stream, false, e);
-                }
-            } catch (Throwable e) {
-                restore(plan.growthBefore());
-                throw e;
+            final long available = Granules.toBytes(Granules.floor(lanes.heldLimit.available()));
+            if (rounded > available) {
+                throw lane.report().limitReached(available, byteSize, rounded, stream, false);
             }
-        }
-    }
-
-    private void restore(long growthBefore) {
-        lane.lock.lock();
-        try {
-            growth.restore(growthBefore);
+            if (rounded > Growth.MAX_REGION || lane.regions.isFull()) {
+                throw lane.report().regionImpossible(byteSize, rounded, stream);
+            }
+            final long planned = Math.min(growth.plan(rounded), available);
+            lane.placement.prepareRegion(Granules.floor(planned));
+            lane.placement.step = BestFit.WHOLE;
+            return planned;
         } finally {
             lane.lock.unlock();
         }
@@ -134,13 +119,13 @@ final class RegionSupply extends Supply {
     /** Adds a region of {@code regionBytes} and takes a chunk of it. Under the device lock. */
     private long takeFromRegionOf(long regionBytes, long byteSize, @Nullable SyncStream stream) {
         final Region region = lane.placement.newRegion(Granules.floor(regionBytes));
-        final LaneRegions.Room room = lanes.roomFor(lane);
+        final LaneRegions room = lanes.roomFor(lane);
         final long base = lanes.upstream.take(DevicePart.REGION, regionBytes);
         boolean isAttached = false;
         final long address;
         try {
             region.setBase(base);
-            lanes.entered(room, base, regionBytes);
+            lanes.entered(room, lane, base, regionBytes);
             lane.lock.lock();
             try {
                 lane.begin();
@@ -286,7 +271,7 @@ final class RegionSupply extends Supply {
         return Granules.toBytes(lane.placement.largestFor(stream));
     }
 
-    /** {@inheritDoc} Regions are among the lane's returns from then on. */
+    /** {@inheritDoc} Regions are among the lane's blocks from then on. */
     @Override
     void leave() {
         for (int i = 0; i < lane.regions.count(); i++) {

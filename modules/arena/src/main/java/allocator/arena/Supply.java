@@ -70,7 +70,7 @@ abstract sealed class Supply permits RegionSupply, PageSupply {
     /** Lets all memory leave, as the lane is closed; room was made. Stores only. Under the lane's lock. */
     abstract void leave();
 
-    /** Returns what left and is not among the lane's returns. A second call tries again. Under the device lock. */
+    /** Returns what left and is not among the lane's blocks. A second call tries again. Under the device lock. */
     void giveBack(Failures failures) {}
 
     /** Compares the tables with one another, and returns the bytes held for chunks. Under the lane's lock. */

@@ -64,11 +64,11 @@ final class Takeover {
         for (int i = 0; i < others.size(); i++) {
             final PageGrowth other = others.get(i).growth;
             final int extent = other.takeover.offer(wanted, released < wanted ? Integer.MAX_VALUE : most, now, isNew);
-            if (extent != NONE && other.calls.pages(extent) <= most) {
-                return calls.takeOver(other.calls, extent);
-            }
             if (extent != NONE) {
-                final int size = other.calls.pages(extent);
+                final int size = others.get(i).table.extents.size(extent);
+                if (size <= most) {
+                    return calls.takeOver(other.calls, extent);
+                }
                 other.calls.releaseSpare(extent);
                 released += size;
             }

@@ -188,13 +188,6 @@ public final class FreeingStreams {
         return streams[number];
     }
 
-    /** Counts a free. Returns the number of its stream, {@link #NONE} for none. */
-    int countFree(@Nullable SyncStream stream) {
-        final int number = stream == null ? NONE : number(stream);
-        countFree(number);
-        return number;
-    }
-
     /** Counts a free by the stream of a number, {@link #NONE} for none. */
     void countFree(int number) {
         frees++;
@@ -261,7 +254,7 @@ public final class FreeingStreams {
     }
 
     /** Adds the streams with work that is not known to be done. */
-    void addPending(Map<Long, SyncStream> owners) {
+    public void addPending(Map<Long, SyncStream> owners) {
         for (int number = 0; number < count; number++) {
             final SyncStream stream = streams[number];
             if (stream != null && !isDone(number, lastFrees[number])) {

@@ -1,6 +1,7 @@
 package allocator.arena.compact;
 
 import allocator.spi.SyncStream;
+import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /** Finds idle extents that may be moved or released, and mappings that are of no use. Guarded by the arena's lock. */
@@ -46,13 +47,18 @@ public final class IdleExtents {
      * @return {@link #NONE} if there is none
      */
     public int find(int wanted, int most, @Nullable SyncStream requester) {
+        return find(wanted, most, 1, extent -> mayMove(extent, requester));
+    }
+
+    /** Does the same; the first one of the wanted size that has few mappings ends the search. */
+    private int find(int wanted, long most, int few, IntPredicate mayUse) {
         int best = NONE;
         for (int extent = extents.nextIdle(0); extent != NONE; extent = extents.nextIdle(extent + 1)) {
             if (extents.size(extent) <= most
                     && (best == NONE || isBetter(extent, best, wanted))
-                    && mayMove(extent, requester)) {
+                    && mayUse.test(extent)) {
                 best = extent;
-                if (extents.size(extent) == wanted && extents.mappingCount(extent) <= 1) {
+                if (extents.size(extent) == wanted && extents.mappingCount(extent) <= few) {
                     return best;
                 }
             }
@@ -89,15 +95,7 @@ public final class IdleExtents {
      * @return {@link #NONE} if there is none
      */
     public int releasable(int wanted, long most) {
-        int best = NONE;
-        for (int extent = extents.nextIdle(0); extent != NONE; extent = extents.nextIdle(extent + 1)) {
-            if (extents.size(extent) <= most
-                    && (best == NONE || isBetter(extent, best, wanted))
-                    && isReleasable(extent)) {
-                best = extent;
-            }
-        }
-        return best;
+        return find(wanted, most, NONE, this::isReleasable);
     }
 
     private boolean isReleasable(int extent) {

@@ -4,7 +4,6 @@ import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.ConsistencyCheck;
 import allocator.spi.SyncStream;
 import java.util.BitSet;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -492,11 +491,6 @@ public final class PageTable {
             next = Math.min(end, address(place(next) + 1));
         }
         return next < end && backing == UNMAPPED && next >= last ? end : next;
-    }
-
-    /** Adds the streams that may still use free memory. */
-    public void addOwners(Map<Long, SyncStream> owners) {
-        streams.addPending(owners);
     }
 
     /** Returns the number of pages. */
