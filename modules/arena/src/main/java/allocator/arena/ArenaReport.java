@@ -113,13 +113,13 @@ final class ArenaReport {
     /**
      * Adds a free chunk, divided by what backs it; for a part of it a stream may have to be waited for nevertheless.
      */
-    private static void addFree(LaneSupply supply, long address, long end, long owner, List<Chunk> parts) {
+    private static void addFree(Supply supply, long address, long end, long owner, List<Chunk> parts) {
         long from = address;
         while (from != end) {
             final long to = supply.sameBacking(from, end);
             if (supply.isBacked(from)) {
                 final long pending = owner == 0 ? supply.pending(from) : owner;
-                final boolean isPending = pending != LaneSupply.NO_STREAM;
+                final boolean isPending = pending != Supply.NO_STREAM;
                 final State state = isPending ? State.WAITING : State.FREE;
                 parts.add(new Chunk(from, to - from, 0, state, isPending ? pending : 0));
             } else {

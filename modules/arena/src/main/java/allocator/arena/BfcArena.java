@@ -48,7 +48,6 @@ public final class BfcArena {
     private final ArenaConfig config;
     private final MemoryInfo info;
     final Lanes lanes;
-    private final LaneChoice choice;
     private final ArenaReport report;
     final PressureRelief relief;
 
@@ -96,14 +95,13 @@ public final class BfcArena {
             throw new IllegalArgumentException("an arena aligns to " + Granules.BYTES + " bytes, but " + info
                     + " requires " + info.byteAlignment());
         }
-        if ((config.placementPolicy() == PlacementPolicy.COMPACT) != (pages != null)) {
+        if (config.placementPolicy().needsPages() != (pages != null)) {
             throw new IllegalArgumentException("the placement policy is " + config.placementPolicy()
                     + ": COMPACT needs pages, and no other has them");
         }
         lanes = new Lanes(upstream, pages, config);
-        choice = lanes.choice;
         report = new ArenaReport(lanes);
-        relief = new PressureRelief(lanes, report, info);
+        relief = new PressureRelief(lanes, report);
         AllocatorEvents.prepare();
     }
 
@@ -155,7 +153,7 @@ public final class BfcArena {
     }
 
     private long allocate(long byteSize, @Nullable SyncStream stream, long requester) {
-        final Lane lane = choice.laneFor(requester);
+        final Lane lane = lanes.choice.laneFor(requester);
         try {
             return lane.allocate(byteSize, stream, requester);
         } catch (OutOfMemoryException e) {
@@ -204,9 +202,9 @@ public final class BfcArena {
     public void releaseStream(SyncStream stream) {
         Objects.requireNonNull(stream, "stream");
         for (final Lane lane : lanes.all()) {
-            lane.releaseStream(stream);
+            lane.unbind(stream, true);
         }
-        choice.forget(LaneChoice.requester(stream));
+        lanes.choice.forget(LaneChoice.requester(stream));
     }
 
     /**
@@ -220,9 +218,9 @@ public final class BfcArena {
     public void endRun(SyncStream stream) {
         Objects.requireNonNull(stream, "stream");
         for (final Lane lane : lanes.all()) {
-            lane.endRun(stream);
+            lane.unbind(stream, false);
         }
-        choice.runEnded(LaneChoice.requester(stream));
+        lanes.choice.runEnded(LaneChoice.requester(stream));
     }
 
     /**

@@ -1,7 +1,9 @@
 package allocator.arena;
 
 import allocator.arena.chunk.BestFit;
+import allocator.arena.chunk.ConsistencyCheck;
 import allocator.arena.chunk.Granules;
+import allocator.arena.chunk.QuickFit;
 import allocator.arena.chunk.Region;
 import allocator.arena.chunk.Regions;
 import allocator.arena.chunk.Repair;
@@ -10,11 +12,16 @@ import allocator.arena.compact.PageTable;
 import allocator.arena.page.PageSource;
 import allocator.arena.upstream.Counters;
 import allocator.provider.support.BriefLock;
+import allocator.provider.support.Failures;
 import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import allocator.spi.SyncStream;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -22,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * A lane: chunks, the memory that they lie in, and one lock. A {@link BfcArena} has one or more.
  *
  * <p>A {@link BestFit} decides which free chunk serves a request. This class is the path of every allocation and free;
- * a {@link LaneSupply} takes memory for chunks from the device and returns it, {@link UpstreamBlocks} allocates outside
+ * a {@link Supply} takes memory for chunks from the device and returns it, {@link UpstreamBlocks} allocates outside
  * them, {@link LaneReport} describes. The methods of {@link BfcArena} document what those of a lane promise.
  *
  * <p><b>Locks.</b> {@link #lock} guards all state and is never held while the upstream allocator or a stream is called.
@@ -33,7 +40,10 @@ import org.jspecify.annotations.Nullable;
 final class Lane {
     private static final long NO_ADDRESS = BestFit.NO_ADDRESS;
 
-    private final Lanes lanes;
+    /** The number of chunks up to which every mutation is checked, where assertions are on. */
+    private static final int CHECKED_ALWAYS = 64;
+
+    final Lanes lanes;
 
     /** In order of creation: 0 is the main lane. */
     final int number;
@@ -51,14 +61,19 @@ final class Lane {
     final Regions regions;
     final Counters counters;
     final UpstreamBlocks blocks;
-    final LaneSupply supply;
+    final Supply supply;
 
     private final LaneReport report;
-    private final LaneCheck check = new LaneCheck(this);
 
     /** The requester of the latest allocation. */
     private long latestRequester;
 
+    /** Mutations until the next check, where assertions are on. */
+    private long untilCheck;
+
+    /**
+     * Creates a lane. The policy decides twice here: which free chunk serves a request, and where chunks get memory.
+     */
     Lane(Lanes lanes, int number, ArenaConfig config) {
         this.lanes = lanes;
         this.number = number;
@@ -66,13 +81,18 @@ final class Lane {
         info = lanes.upstream.info();
         final PageSource pages = lanes.pages;
         final PageTable table = pages == null ? null : new PageTable(pages.pageBytes());
-        placement = table == null ? config.placementPolicy().newPlacement(config) : new BackedFit(table);
+        final long maxDeadGranules = Granules.ceil(config.maxDeadBytesPerChunk());
+        placement = switch (config.placementPolicy()) {
+            case BEST_FIT -> new BestFit(maxDeadGranules);
+            case QUICK_FIT -> new QuickFit(maxDeadGranules, Granules.ceil(config.maxKeptBytes()));
+            case COMPACT -> new BackedFit(Objects.requireNonNull(table));
+        };
         regions = placement.regions();
         counters = new Counters(lanes.heldLimit);
-        blocks = new UpstreamBlocks(this, lanes);
+        blocks = new UpstreamBlocks(this);
         supply = pages == null || table == null
-                ? new RegionSupply(this, lanes)
-                : new PageSupply(this, lanes, pages, table, (BackedFit) placement);
+                ? new RegionSupply(this)
+                : new PageSupply(this, pages, table, (BackedFit) placement);
         report = new LaneReport(this);
     }
 
@@ -137,11 +157,16 @@ final class Lane {
     long tryTake(long byteSize, @Nullable SyncStream stream) {
         final long address = placement.take(Granules.ceil(byteSize), byteSize, stream);
         if (address != NO_ADDRESS) {
-            counters.allocated(Granules.toBytes(placement.takenGranules()), byteSize);
-            assert passesSampledCheck();
-            counters.allocs++;
+            allocated(Granules.toBytes(placement.takenGranules()), byteSize);
         }
         return address;
+    }
+
+    /** Counts a chunk that was taken, of a size and for a request. Under the lock. */
+    void allocated(long byteSize, long requested) {
+        counters.allocated(byteSize, requested);
+        assert passesSampledCheck();
+        counters.allocs++;
     }
 
     /** Allocates outside the regions. */
@@ -194,20 +219,11 @@ final class Lane {
      */
     void begin() {
         if (placement.step != BestFit.WHOLE) {
-            requireOpen();
+            if (isClosed()) {
+                throw new AllocatorClosedException("the arena of " + info + " is closed");
+            }
             repair();
         }
-    }
-
-    private void requireOpen() {
-        if (isClosed()) {
-            throw closed();
-        }
-    }
-
-    /** Returns the exception for a call after the lane was closed. */
-    AllocatorClosedException closed() {
-        return new AllocatorClosedException("the arena of " + info + " is closed");
     }
 
     private void repair() {
@@ -231,23 +247,29 @@ final class Lane {
         }
     }
 
-    void releaseStream(SyncStream stream) {
+    /** Does the same, for work that makes a chunk live: as no object is created, nothing fails after it. */
+    long lockedLong(LongSupplier work) {
         lock.lock();
         try {
             begin();
-            placement.releaseStream(stream);
-            assert passesSampledCheck();
+            final long result = work.getAsLong();
             placement.step = BestFit.WHOLE;
+            return result;
         } finally {
             lock.unlock();
         }
     }
 
-    void endRun(SyncStream stream) {
+    /** Unbinds what a stream has freed at the end of a run; at its release what it has in use as well. */
+    void unbind(SyncStream stream, boolean isReleased) {
         lock.lock();
         try {
             begin();
-            placement.endRun(stream);
+            if (isReleased) {
+                placement.releaseStream(stream);
+            } else {
+                placement.endRun(stream);
+            }
             assert passesSampledCheck();
             placement.step = BestFit.WHOLE;
         } finally {
@@ -289,14 +311,73 @@ final class Lane {
         return placement.step == BestFit.CLOSED;
     }
 
-    /** Closes the lane. Under the lock. */
-    void markClosed() {
+    /**
+     * Makes room for {@link #close}. Under the lock.
+     *
+     * @param owners the streams to wait for are added to it
+     * @return what will leave; of a lane that is closed, what is still held
+     */
+    CloseReport prepareClose(Map<Long, SyncStream> owners) {
+        if (isClosed()) {
+            blocks.prepareClose(0);
+            return new CloseReport(0, 0, counters.held());
+        }
+        begin();
+        placement.mergeCached();
+        long live = blocks.list().stream()
+                .filter(block -> block.state() == State.LIVE)
+                .count();
+        for (final Region region : regions.toList()) {
+            live += region.chunksInUse();
+            placement.addOwners(region, owners);
+        }
+        supply.addOwners(owners);
+        placement.step = BestFit.WHOLE;
+        blocks.prepareClose(regions.count());
+        return new CloseReport(live, counters.requested(), counters.held());
+    }
+
+    /** Lets all memory leave, and closes the lane. Under the lock, since {@link #prepareClose}. */
+    void close() {
+        if (!isClosed()) {
+            supply.leave();
+        }
+        blocks.leaveAll();
         placement.step = BestFit.CLOSED;
+    }
+
+    /** Returns the memory that left when the lane was closed. Under the device lock. */
+    void giveBack(Failures failures) {
+        blocks.giveBackAll(failures);
+        supply.giveBack(failures);
     }
 
     /** Compares all structures with one another unless the lane is closed. */
     void checkConsistency() {
-        check.run();
+        lock.lock();
+        try {
+            if (!isClosed()) {
+                begin();
+                requireConsistent();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void requireConsistent() {
+        final ConsistencyCheck check = ConsistencyCheck.of(placement);
+        final long reserved = blocks.reservedBytes();
+        final long inUse = counters.inUse();
+        final Repair.Live unfinished = supply.unfinished();
+        ConsistencyCheck.expect(inUse == check.inUseBytes() - unfinished.inUse() + reserved, "bytes in use", inUse);
+        final long requested = counters.requested();
+        ConsistencyCheck.expect(
+                requested == check.requestedBytes() - unfinished.requested() + reserved, "requested bytes", requested);
+        final long held = counters.held();
+        final long supplied = supply.heldBytes(check);
+        ConsistencyCheck.expect(
+                held == supplied + reserved + blocks.leavingBytes(), "bytes held, for chunks " + supplied, held);
     }
 
     /**
@@ -304,6 +385,11 @@ final class Lane {
      * a few chunks. Under the lock.
      */
     boolean passesSampledCheck() {
-        return check.passesSample();
+        if (--untilCheck < 0) {
+            requireConsistent();
+            final int count = placement.chunkCount();
+            untilCheck = count <= CHECKED_ALWAYS ? 0 : count;
+        }
+        return true;
     }
 }

@@ -102,16 +102,14 @@ final class LaneChoice {
     void runEnded(long requester) {
         if (hasLeaving) {
             try {
-                leaveAfterRun(requester);
+                synchronized (this) {
+                    if (table.isLeaving(requester)) {
+                        leaveMainLane(requester);
+                    }
+                }
             } catch (VirtualMachineError e) {
                 // It leaves after another run.
             }
-        }
-    }
-
-    private synchronized void leaveAfterRun(long requester) {
-        if (table.isLeaving(requester)) {
-            leaveMainLane(requester);
         }
     }
 

@@ -3,8 +3,8 @@ package allocator.arena;
 import java.util.Arrays;
 
 /**
- * The lane of each region, by address in the unsigned order of machine addresses. Immutable, so that a lookup takes no
- * lock; a change makes a copy.
+ * The lane of each region, by address in the unsigned order of machine addresses. A lookup takes no lock: a change
+ * makes a copy, and what is published does not change.
  */
 final class LaneRegions {
     static final LaneRegions NONE = new LaneRegions(new long[0], new long[0], new Lane[0]);
@@ -43,36 +43,24 @@ final class LaneRegions {
                 : otherwise;
     }
 
-    /** Makes room for a region of a lane, so that {@link Room#with} cannot fail. */
-    Room roomFor(Lane lane) {
-        return new Room(lane, starts.length + 1);
+    /** Returns a copy with room for one region more, so that {@link #add} cannot fail. */
+    LaneRegions withRoom() {
+        final int length = starts.length + 1;
+        return new LaneRegions(
+                Arrays.copyOf(starts, length), Arrays.copyOf(byteSizes, length), Arrays.copyOf(lanes, length));
     }
 
-    /** A table with room for one region more, which is filled once. */
-    static final class Room {
-        private final Lane lane;
-        private final LaneRegions larger;
-
-        private Room(Lane lane, int length) {
-            this.lane = lane;
-            larger = new LaneRegions(new long[length], new long[length], new Lane[length]);
-        }
-
-        /** Returns the regions of {@code table}, for which the room was made, and one region more. */
-        LaneRegions with(LaneRegions table, long start, long byteSize) {
-            final int index = -Arrays.binarySearch(table.starts, ordered(start)) - 1;
-            final int after = table.starts.length - index;
-            System.arraycopy(table.starts, 0, larger.starts, 0, index);
-            System.arraycopy(table.starts, index, larger.starts, index + 1, after);
-            System.arraycopy(table.byteSizes, 0, larger.byteSizes, 0, index);
-            System.arraycopy(table.byteSizes, index, larger.byteSizes, index + 1, after);
-            System.arraycopy(table.lanes, 0, larger.lanes, 0, index);
-            System.arraycopy(table.lanes, index, larger.lanes, index + 1, after);
-            larger.starts[index] = ordered(start);
-            larger.byteSizes[index] = byteSize;
-            larger.lanes[index] = lane;
-            return larger;
-        }
+    /** Fills the room of a copy that no other thread reads yet. */
+    LaneRegions add(Lane lane, long start, long byteSize) {
+        final int last = starts.length - 1;
+        final int index = -Arrays.binarySearch(starts, 0, last, ordered(start)) - 1;
+        System.arraycopy(starts, index, starts, index + 1, last - index);
+        System.arraycopy(byteSizes, index, byteSizes, index + 1, last - index);
+        System.arraycopy(lanes, index, lanes, index + 1, last - index);
+        starts[index] = ordered(start);
+        byteSizes[index] = byteSize;
+        lanes[index] = lane;
+        return this;
     }
 
     /** Returns the regions without the one that starts at an address, if there is one. */

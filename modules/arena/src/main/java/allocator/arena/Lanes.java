@@ -107,14 +107,14 @@ final class Lanes {
     }
 
     /** Makes room for a region of a lane, so that {@link #entered} cannot fail. Under the device lock. */
-    LaneRegions.@Nullable Room roomFor(Lane lane) {
-        return lane == main ? null : regions.roomFor(lane);
+    LaneRegions roomFor(Lane lane) {
+        return lane == main ? regions : regions.withRoom();
     }
 
     /** Records the lane of a region, before an address of it is handed out. Under the device lock. */
-    void entered(LaneRegions.@Nullable Room room, long base, long byteSize) {
-        if (room != null) {
-            regions = room.with(regions, base, byteSize);
+    void entered(LaneRegions room, Lane lane, long base, long byteSize) {
+        if (lane != main) {
+            regions = room.add(lane, base, byteSize);
         }
     }
 
@@ -177,7 +177,7 @@ final class Lanes {
                 parts);
     }
 
-    /** Returns a number that rises as that of a {@link LaneSupply#changes lane's} memory does. */
+    /** Returns a number that rises as that of a {@link Supply#changes lane's} memory does. */
     long changes() {
         long changes = 0;
         for (final Lane lane : all) {

@@ -1,288 +1,320 @@
 package allocator.arena;
 
-import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.ConsistencyCheck;
 import allocator.arena.chunk.Repair;
 import allocator.arena.compact.BackedFit;
-import allocator.arena.compact.ExtentSizes;
-import allocator.arena.compact.LanePages;
-import allocator.arena.compact.MappedRanges;
 import allocator.arena.compact.PageTable;
-import allocator.arena.compact.PagedLane;
 import allocator.arena.page.PageSource;
-import allocator.arena.upstream.Counters;
-import allocator.arena.upstream.DeviceLock;
-import allocator.arena.upstream.HeldLimit;
-import allocator.provider.support.BriefLock;
+import allocator.arena.upstream.StreamWork;
 import allocator.provider.support.Failures;
 import allocator.spi.AllocatorStats;
-import allocator.spi.OutOfMemoryException;
+import allocator.spi.DeviceException;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkReport.Held;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.LongSupplier;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Pages that are mapped where chunks are in use: {@link LanePages}, connected to its lane. */
-final class PageSupply implements LaneSupply {
-    private final Lane lane;
-    private final Lanes lanes;
-    private final LanePages pages;
-    private final MappedRanges mapped;
+/**
+ * The memory of a lane as pages. The lane's chunks lie in ranges of addresses, longer than the memory held; pages are
+ * mapped where chunks are in use, and mapped elsewhere once they are idle.
+ *
+ * <p>A request takes the smallest free chunk that fits and whose pages are mapped and idle, or in use for its
+ * neighbours: {@link BackedFit} does so without a call of the device. Where there is none, {@link PageGrowth} takes the
+ * free chunk that lacks the fewest pages. They are created as long as the lane holds less than what has been in use at
+ * once, and a part of it, the <em>slack</em>, more; then idle pages from elsewhere are mapped there. An extent stays
+ * where it is for one live byte in it, whatever its size: a request may fail while enough of its pages are free.
+ *
+ * <p><b>Streams.</b> Memory freed on a stream may be used by that stream, and by others that have waited for it. The
+ * same holds for a page that is mapped elsewhere.
+ *
+ * <p>The lane's lock guards all tables, and is never held during a call of the device or of a stream that may block.
+ */
+final class PageSupply extends Supply {
+    final PageSource source;
+    final long pageBytes;
+    final PageTable table;
+    final BackedFit placement;
+    final AddressRanges ranges;
+    final PageGrowth growth;
 
     /**
-     * @param source provides the pages
+     * Creates the memory of a lane, without pages and addresses.
+     *
+     * @param source provides pages; called under the device lock alone
      * @param table the table of the lane's pages
      * @param placement the lane's placement, backed by {@code table}
      */
-    PageSupply(Lane lane, Lanes lanes, PageSource source, PageTable table, BackedFit placement) {
-        this.lane = lane;
-        this.lanes = lanes;
-        mapped = new MappedRanges(table);
-        pages = new LanePages(new Served(), source, sizes(lane.config.compact()), table, placement);
-    }
-
-    private static ExtentSizes sizes(CompactConfig config) {
-        return new ExtentSizes(
-                config.slackPercent() / 100.0,
-                config.leastSlackPages(),
-                config.extentDivisor(),
-                config.leastExtentPages(),
-                config.allocationsPerMove());
+    PageSupply(Lane lane, PageSource source, PageTable table, BackedFit placement) {
+        super(lane);
+        this.source = source;
+        this.table = table;
+        this.placement = placement;
+        pageBytes = source.pageBytes();
+        ranges = new AddressRanges(this);
+        growth = new PageGrowth(this);
     }
 
     @Override
-    public long allocate(long byteSize, @Nullable SyncStream stream) {
-        return pages.allocate(byteSize, stream);
+    long allocate(long byteSize, @Nullable SyncStream stream) {
+        return growth.allocate(byteSize, stream);
     }
 
     @Override
-    public long allocateOfAll(long byteSize, @Nullable SyncStream stream) {
-        return pages.allocateOfAll(byteSize, stream);
+    long allocateOfAll(long byteSize, @Nullable SyncStream stream) {
+        return growth.allocateOfAll(byteSize, stream);
     }
 
-    @Override
-    public long changes() {
-        return lane.locked(pages::changes);
-    }
-
-    @Override
-    public long idleBytes() {
-        return pages.idleBytes();
-    }
-
-    @Override
-    public ShrinkReport shrink() {
-        if (lanes.isInDevice()) {
-            return report(0, 0);
+    /** Returns the pages of the arena's other lanes. Under the device lock. */
+    List<PageSupply> others() {
+        final List<PageSupply> others = new ArrayList<>();
+        for (final Lane each : lanes.all()) {
+            if (each != lane && each.supply instanceof PageSupply other) {
+                others.add(other);
+            }
         }
-        synchronized (lanes.shrinkLock) {
-            pages.awaitOwners();
-            return releaseIdle();
-        }
+        return others;
     }
 
-    private ShrinkReport releaseIdle() {
+    @Override
+    long changes() {
+        return lane.lockedLong(table.streams::changes);
+    }
+
+    @Override
+    ShrinkReport shrinkAlone() {
+        awaitOwners();
         synchronized (lanes.deviceLock) {
-            final long before = lane.locked(pages::heldBytes);
+            final long before = lane.lockedLong(this::heldBytes);
             final Failures failures = new Failures();
-            final int released = pages.releaseIdle(failures);
+            final int released = releaseIdle(failures);
             lane.compact();
             failures.throwIfAny();
-            return report(before - lane.locked(pages::heldBytes), released);
+            return report(before - lane.lockedLong(this::heldBytes), released);
         }
     }
 
-    private ShrinkReport report(long released, int pagesReleased) {
-        return lane.report().shrunk(released, pagesReleased, this::staying);
-    }
-
-    private List<Held> staying() {
-        final long inUse = pages.heldBytes() - pages.idleBytes();
+    @Override
+    List<Held> staying() {
+        final int idle = table.extents.idleCount();
         return List.of(
-                new Held(inUse, pages.extentsInUse(), "pages with live blocks"),
-                new Held(
-                        pages.idleBytes(),
-                        pages.idleExtents(),
-                        "pages that were used during the shrink, or that a stream may still use"));
+                new Held(heldBytes() - idleBytes(), table.extents.count() - idle, "pages with live blocks"),
+                new Held(idleBytes(), idle, "pages that were used during the shrink, or that a stream may still use"));
     }
 
-    @Override
-    public Repair.Live repair() {
-        return pages.repair();
-    }
-
-    @Override
-    public Repair.Live unfinished() {
-        return pages.unfinished();
-    }
-
-    @Override
-    public long heldBytes(ConsistencyCheck check) {
-        pages.check();
-        return pages.heldBytes();
-    }
-
-    @Override
-    public long nextRegionBytes() {
-        return 0;
-    }
-
-    @Override
-    public long largestFree() {
-        return pages.largestFree();
-    }
-
-    @Override
-    public long largestFree(@Nullable SyncStream stream) {
-        return pages.largestFree();
-    }
-
-    @Override
-    public boolean isBacked(long address) {
-        return mapped.isMapped(address);
-    }
-
-    @Override
-    public long pending(long address) {
-        return mapped.pending(address);
-    }
-
-    @Override
-    public long sameBacking(long address, long end) {
-        return mapped.sameMapping(address, end);
-    }
-
-    @Override
-    public List<AllocatorStats.Counter> ownCounters() {
-        return pages.statistics();
-    }
-
-    @Override
-    public void compact() {
-        pages.compact();
-    }
-
-    @Override
-    public void addOwners(Map<Long, SyncStream> owners) {
-        pages.addOwners(owners);
-    }
-
-    @Override
-    public void leave() {
-        pages.leaveAll();
-    }
-
-    @Override
-    public void giveBack(Failures failures) {
-        pages.giveBack(failures);
-    }
-
-    /** The lane, as its pages see it. */
-    private final class Served implements PagedLane {
-        @Override
-        public BriefLock lock() {
-            return lane.lock;
-        }
-
-        @Override
-        public DeviceLock deviceLock() {
-            return lanes.deviceLock;
-        }
-
-        @Override
-        public Object shrinkLock() {
-            return lanes.shrinkLock;
-        }
-
-        @Override
-        public Counters counters() {
-            return lane.counters;
-        }
-
-        @Override
-        public HeldLimit heldLimit() {
-            return lanes.heldLimit;
-        }
-
-        @Override
-        public List<LanePages> others() {
-            if (lanes.count() == 1) {
-                return List.of();
-            }
-            final List<LanePages> others = new ArrayList<>();
-            for (final Lane each : lanes.all()) {
-                if (each != lane && each.supply instanceof PageSupply supply) {
-                    others.add(supply.pages);
+    /**
+     * Waits for the streams that may still use free memory, and forgets what they freed before: extents can be moved
+     * then, and mappings ended. The chunks stay bound to their streams (T-03). Without a lock that an allocation takes.
+     *
+     * @return whether there is one whose work is done
+     */
+    boolean awaitOwners() {
+        synchronized (lanes.shrinkLock) {
+            final Map<Long, SyncStream> owners = new LinkedHashMap<>();
+            final long free = lane.locked(() -> {
+                table.streams.addPending(owners);
+                return table.streams.frees();
+            });
+            int done = 0;
+            for (final SyncStream owner : owners.values()) {
+                if (StreamWork.await(owner)) {
+                    done++;
+                    lane.locked(() -> {
+                        table.streams.finish(owner, free);
+                        return true;
+                    });
                 }
             }
-            return others;
+            if (done > 0 && done == owners.size()) {
+                lane.locked(() -> {
+                    table.streams.finishUpTo(free);
+                    return true;
+                });
+            }
+            return done > 0;
         }
+    }
 
-        @Override
-        public long changes() {
-            return lanes.changes();
+    /**
+     * Ends the mappings through which nothing is in use, and releases the idle pages, as the source has no room for
+     * another mapping. Without a lock.
+     *
+     * @return whether there are fewer mappings now
+     */
+    boolean endsIdleMappings() {
+        synchronized (lanes.deviceLock) {
+            final int before = table.mappings.mappedPlaces();
+            final Failures failures = new Failures();
+            releaseIdle(failures);
+            failures.throwIfAny();
+            return table.mappings.mappedPlaces() < before;
         }
+    }
 
-        @Override
-        public long idleBytesOfAll() {
-            return lanes.idleBytes();
-        }
+    /**
+     * Releases the idle extents that no stream may still use. Under the device lock.
+     *
+     * @param failures takes what is thrown; an extent that could not be released stays
+     * @return the number of released extents
+     */
+    private int releaseIdle(Failures failures) {
+        lane.locked(() -> {
+            growth.abandonLeft();
+            table.idleExtents.takeReleasable();
+            return true;
+        });
+        final int released = release(failures);
+        lane.locked(() -> {
+            table.extents.putBackAll();
+            return true;
+        });
+        return released;
+    }
 
-        @Override
-        public boolean shrinkAll() {
-            return lanes.shrink().bytesReleased() > 0;
-        }
-
-        @Override
-        public <T extends @Nullable Object> T locked(Supplier<T> work) {
-            return lane.locked(work);
-        }
-
-        @Override
-        public long lockedLong(LongSupplier work) {
-            lane.lock.lock();
+    /**
+     * Releases idle extents that no stream may still use, as long as there are more pages than a number, as a request
+     * has made them and failed; what the device fails to take back stays. Without a lock.
+     *
+     * @return whether there were more
+     */
+    boolean releaseDownTo(long most) {
+        synchronized (lanes.deviceLock) {
+            int released = 0;
             try {
-                lane.begin();
-                final long result = work.getAsLong();
-                lane.placement.step = BestFit.WHOLE;
-                return result;
-            } finally {
-                lane.lock.unlock();
+                for (int extent = takeBeyond(most); extent != PageTable.NONE; extent = takeBeyond(most)) {
+                    released++;
+                    growth.calls.releaseSpare(extent);
+                }
+            } catch (DeviceException e) {
+                // The next shrink tries again. That there are too few pages counts for more.
+            }
+            return released > 0;
+        }
+    }
+
+    private int takeBeyond(long most) {
+        return (int) lane.lockedLong(() -> {
+            final int more = (int) (table.pages() - most);
+            final int extent = more > 0 ? table.idleExtents.releasable(more, Long.MAX_VALUE) : PageTable.NONE;
+            if (extent != PageTable.NONE) {
+                table.extents.take(extent);
+            }
+            return extent;
+        });
+    }
+
+    /**
+     * Ends the mappings that are of no use, and releases the extents in hand; returns how many. Under the device lock.
+     */
+    private int release(Failures failures) {
+        final int extents = table.extents.count();
+        for (int mapping = beginUnmap(0); mapping != PageTable.NONE; mapping = beginUnmap(mapping + 1)) {
+            final int each = mapping;
+            failures.run(() -> growth.calls.unmap(each));
+        }
+        for (int extent = table.extents.capacity() - 1; extent >= 0; extent--) {
+            if (table.extents.isInHand(extent)) {
+                final int each = extent;
+                failures.run(() -> growth.calls.release(each));
             }
         }
+        return extents - table.extents.count();
+    }
 
-        @Override
-        public void allocated(long byteSize, long requested) {
-            lane.counters.allocated(byteSize, requested);
-            assert lane.passesSampledCheck();
-            lane.counters.allocs++;
+    private int beginUnmap(int from) {
+        lane.lock.lock();
+        try {
+            return table.beginUnmapUseless(from);
+        } finally {
+            lane.lock.unlock();
         }
+    }
 
-        @Override
-        public void requireOutsideDevice() {
-            lanes.requireOutsideDevice();
-        }
+    /** {@inheritDoc} A chunk that is still being backed does not count. */
+    @Override
+    Repair.Live repair() {
+        growth.cancel();
+        final Repair.Live live = placement.repair();
+        placement.recount();
+        final Repair.Live unfinished = growth.unfinished;
+        return new Repair.Live(live.inUse() - unfinished.inUse(), live.requested() - unfinished.requested());
+    }
 
-        @Override
-        public Entry roomForRange() {
-            final LaneRegions.@Nullable Room room = lanes.roomFor(lane);
-            return (base, byteSize) -> lanes.entered(room, base, byteSize);
-        }
+    @Override
+    Repair.Live unfinished() {
+        return growth.unfinished;
+    }
 
-        @Override
-        public void leaving(long base) {
-            lanes.leaving(lane, base);
-        }
+    @Override
+    long heldBytes(ConsistencyCheck check) {
+        table.check();
+        return heldBytes();
+    }
 
-        @Override
-        public OutOfMemoryException failure(
-                long byteSize, @Nullable SyncStream stream, OutOfMemoryException cause, boolean isOfAddresses) {
-            return lane.report().pagesFailed(byteSize, stream, cause, isOfAddresses);
-        }
+    private long heldBytes() {
+        return table.pages() * pageBytes;
+    }
+
+    @Override
+    long idleBytes() {
+        return table.idle() * pageBytes;
+    }
+
+    /**
+     * {@inheritDoc} It is what the idle pages serve, wherever it begins: in them, it may need one more than its size
+     * says.
+     */
+    @Override
+    long largestFree() {
+        return Math.max(table.idle() - 1, 0) * pageBytes;
+    }
+
+    @Override
+    long largestFree(@Nullable SyncStream stream) {
+        return largestFree();
+    }
+
+    @Override
+    boolean isBacked(long address) {
+        return table.isMapped(address);
+    }
+
+    @Override
+    long pending(long address) {
+        return table.pending(address);
+    }
+
+    @Override
+    long sameBacking(long address, long end) {
+        return table.sameMapping(address, end);
+    }
+
+    @Override
+    List<AllocatorStats.Counter> ownCounters() {
+        return growth.calls.statistics(growth.choice.cap);
+    }
+
+    @Override
+    void compact() {
+        table.compact();
+    }
+
+    @Override
+    void addOwners(Map<Long, SyncStream> owners) {
+        table.streams.addPending(owners);
+    }
+
+    @Override
+    void leave() {
+        table.extents.takeAll();
+    }
+
+    @Override
+    void giveBack(Failures failures) {
+        release(failures);
+        ranges.giveBack(failures);
     }
 }

@@ -1,10 +1,6 @@
 package allocator.arena;
 
-import allocator.arena.chunk.BestFit;
-import allocator.arena.chunk.Granules;
-import allocator.arena.chunk.QuickFit;
-
-/** Which free memory of an arena serves a request. */
+/** Which free memory of an arena serves a request, and where that memory comes from. */
 public enum PlacementPolicy {
     /**
      * The smallest free chunk that is large enough, as in ONNX Runtime. A freed chunk merges with its free neighbours
@@ -24,12 +20,8 @@ public enum PlacementPolicy {
      */
     COMPACT;
 
-    /** Creates the placement of a lane with regions. */
-    BestFit newPlacement(ArenaConfig config) {
-        final long maxDeadGranules = Granules.ceil(config.maxDeadBytesPerChunk());
-        return switch (this) {
-            case BEST_FIT, COMPACT -> new BestFit(maxDeadGranules);
-            case QUICK_FIT -> new QuickFit(maxDeadGranules, Granules.ceil(config.maxKeptBytes()));
-        };
+    /** Returns whether memory comes from pages; otherwise it comes from regions. */
+    boolean needsPages() {
+        return this == COMPACT;
     }
 }

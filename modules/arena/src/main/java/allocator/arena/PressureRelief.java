@@ -2,7 +2,6 @@ package allocator.arena;
 
 import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorStats;
-import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.SyncStream;
@@ -16,12 +15,10 @@ import org.jspecify.annotations.Nullable;
 final class PressureRelief {
     private final Lanes lanes;
     private final ArenaReport report;
-    private final MemoryInfo info;
 
-    PressureRelief(Lanes lanes, ArenaReport report, MemoryInfo info) {
+    PressureRelief(Lanes lanes, ArenaReport report) {
         this.lanes = lanes;
         this.report = report;
-        this.info = info;
     }
 
     /** Allocates after {@code own}, the requester's lane, failed with {@code failure}. */
@@ -40,14 +37,13 @@ final class PressureRelief {
             try {
                 return own.allocate(byteSize, stream, requester);
             } catch (OutOfMemoryException e) {
-                latest = later(e, failure);
+                e.addSuppressed(failure);
+                latest = e; // with the figures after memory was returned
             }
         }
         shrink(byteSize, latest, lanes.count() > 1);
         try {
-            return lanes.pages == null
-                    ? own.allocate(byteSize, stream, requester)
-                    : own.supply.allocateOfAll(byteSize, stream);
+            return own.supply.allocateOfAll(byteSize, stream);
         } catch (AllocatorException e) {
             throw failed(e, byteSize, latest);
         }
@@ -63,7 +59,8 @@ final class PressureRelief {
             try {
                 return lanes.main.reserve(byteSize);
             } catch (OutOfMemoryException e) {
-                latest = later(e, failure);
+                e.addSuppressed(failure);
+                latest = e; // with the figures after memory was returned
             }
         }
         while (true) {
@@ -93,12 +90,6 @@ final class PressureRelief {
         }
     }
 
-    /** Returns a failure whose figures are those after memory was returned. */
-    private static OutOfMemoryException later(OutOfMemoryException latest, OutOfMemoryException earlier) {
-        latest.addSuppressed(earlier);
-        return latest;
-    }
-
     /** Shrinks all lanes if that can help, and returns the bytes released; otherwise the request has failed. */
     private long shrink(long byteSize, OutOfMemoryException failure, boolean canHelp) {
         if (!canHelp) {
@@ -122,10 +113,10 @@ final class PressureRelief {
     }
 
     /** Returns a failure with the numbers of all lanes. */
-    OutOfMemoryException ofAllLanes(OutOfMemoryException failure, long byteSize) {
+    private OutOfMemoryException ofAllLanes(OutOfMemoryException failure, long byteSize) {
         final AllocatorStats stats = report.stats();
         final Shortage shortage = new Shortage(
-                info,
+                lanes.main.info,
                 byteSize,
                 failure.shortage().rounded(),
                 stats.limit(),

@@ -1,6 +1,7 @@
 package allocator.arena;
 
 import allocator.arena.chunk.BestFit;
+import allocator.provider.support.Failures;
 import allocator.provider.support.LongTable;
 import allocator.provider.support.event.DevicePart;
 import allocator.spi.AllocatorSnapshot.Chunk;
@@ -26,12 +27,15 @@ final class UpstreamBlocks {
     /** Of a reserve its size, of memory that is leaving its size negated. Guarded by the lane's lock. */
     private final LongTable<Void> sizes = new LongTable<>(false);
 
+    /** What the close gives back: listed before it, as the Java heap may have ended then. */
+    private long[] closing = {};
+
     /** Whether the table is being changed; also after the thread's stack has ended in a change. */
     private boolean isChanging;
 
-    UpstreamBlocks(Lane lane, Lanes lanes) {
+    UpstreamBlocks(Lane lane) {
         this.lane = lane;
-        this.lanes = lanes;
+        lanes = lane.lanes;
     }
 
     /** Reserves memory. */
@@ -39,7 +43,17 @@ final class UpstreamBlocks {
         lanes.requireOutsideDevice();
         synchronized (lanes.deviceLock) {
             prepare(byteSize);
-            return byteSize == 0 ? BestFit.NO_ADDRESS : take(byteSize);
+            long address = BestFit.NO_ADDRESS;
+            if (byteSize > 0) {
+                try {
+                    address = lanes.upstream.take(DevicePart.RESERVE, byteSize);
+                } catch (OutOfMemoryException e) {
+                    throw lane.report().deviceFailed(byteSize, byteSize, null, true, e);
+                } finally {
+                    taken(address, byteSize);
+                }
+            }
+            return address;
         }
     }
 
@@ -58,18 +72,6 @@ final class UpstreamBlocks {
         } finally {
             lane.lock.unlock();
         }
-    }
-
-    private long take(long byteSize) {
-        long address = BestFit.NO_ADDRESS;
-        try {
-            address = lanes.upstream.take(DevicePart.RESERVE, byteSize);
-        } catch (OutOfMemoryException e) {
-            throw lane.report().deviceFailed(byteSize, byteSize, null, true, e);
-        } finally {
-            taken(address, byteSize);
-        }
-        return address;
     }
 
     private void taken(long address, long byteSize) {
@@ -173,13 +175,28 @@ final class UpstreamBlocks {
         sizes.add(address, -byteSize, null);
     }
 
+    /** Makes room for {@link #leaveAll}, and for some calls of {@link #leaves} before it. Under the lane's lock. */
+    void prepareClose(int more) {
+        closing = new long[sizes.count() + more];
+        expect(more);
+    }
+
     /** Makes all reserves leave, as the lane is closed, and lists all that is leaving. Under the lane's lock. */
-    void leaveAll(long[] addresses) {
+    void leaveAll() {
         int listed = 0;
         for (int slot = 0; slot < sizes.capacity(); slot++) {
             if (sizes.address(slot) != 0) {
                 sizes.setValue(slot, -Math.abs(sizes.value(slot)));
-                addresses[listed++] = sizes.address(slot);
+                closing[listed++] = sizes.address(slot);
+            }
+        }
+    }
+
+    /** Frees what {@link #leaveAll} has listed. Under the device lock. */
+    void giveBackAll(Failures failures) {
+        for (final long address : closing) {
+            if (address != BestFit.NO_ADDRESS) {
+                failures.add(giveBack(address, DevicePart.CLOSED));
             }
         }
     }
@@ -247,26 +264,7 @@ final class UpstreamBlocks {
         return sum;
     }
 
-    /** Returns how many reserves there are. Under the lane's lock. */
-    int countReserves() {
-        int count = 0;
-        for (int slot = 0; slot < sizes.capacity(); slot++) {
-            count += sizes.address(slot) != 0 && sizes.value(slot) > 0 ? 1 : 0;
-        }
-        return count;
-    }
-
-    /** Returns how many blocks there are. Under the lane's lock. */
-    int count() {
-        return sizes.count();
-    }
-
-    /** Returns the addresses of all blocks, in no order. Under the lane's lock. */
-    long[] addresses() {
-        return sizes.addresses();
-    }
-
-    /** Lists the reserves and what is leaving, in no order. Under the lane's lock. */
+    /** Lists the reserves and what is leaving. Under the lane's lock. */
     List<Chunk> list() {
         final List<Chunk> blocks = new ArrayList<>();
         for (int slot = 0; slot < sizes.capacity(); slot++) {

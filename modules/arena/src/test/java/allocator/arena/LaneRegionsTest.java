@@ -12,7 +12,7 @@ class LaneRegionsTest {
     private final Lane high = lanes.add();
 
     private static LaneRegions with(LaneRegions regions, long start, long byteSize, Lane lane) {
-        return regions.roomFor(lane).with(regions, start, byteSize);
+        return regions.withRoom().add(lane, start, byteSize);
     }
 
     /** Addresses are unsigned: a region may lie in the upper half, across the middle, and at the very end. */

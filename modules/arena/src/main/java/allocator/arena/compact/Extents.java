@@ -11,7 +11,7 @@ import java.util.Arrays;
  *
  * <p>Guarded by the arena's lock.
  */
-final class Extents {
+public final class Extents {
     /** No extent, and no mapping. */
     static final int NONE = -1;
 
@@ -107,7 +107,7 @@ final class Extents {
     }
 
     /** Adds an extent, which is in hand and mapped nowhere. Call {@link #ensureRoom} before. */
-    int add(long number, int size) {
+    public int add(long number, int size) {
         int extent = used;
         if (count < used) {
             extent = 0;
@@ -129,7 +129,7 @@ final class Extents {
     }
 
     /** Removes an extent that is in hand and mapped nowhere. */
-    void remove(int extent) {
+    public void remove(int extent) {
         numbers[extent] = NONE;
         uses[extent] = 0;
         count--;
@@ -141,17 +141,17 @@ final class Extents {
     }
 
     /** Returns how many extents there have been at once at most. */
-    int capacity() {
+    public int capacity() {
         return used;
     }
 
     /** Returns the number of an extent in the source, negative if it does not exist. */
-    long number(int extent) {
+    public long number(int extent) {
         return numbers[extent];
     }
 
     /** Returns the size of an extent in pages. */
-    int size(int extent) {
+    public int size(int extent) {
         return sizes[extent];
     }
 
@@ -178,7 +178,7 @@ final class Extents {
     }
 
     /** Returns the first mapping of an extent, {@link #NONE} if there is none. */
-    int mappings(int extent) {
+    public int mappings(int extent) {
         return mappings[extent];
     }
 
@@ -196,7 +196,7 @@ final class Extents {
         return uses[extent] == 0 && numbers[extent] >= 0;
     }
 
-    boolean isInHand(int extent) {
+    public boolean isInHand(int extent) {
         return uses[extent] == IN_HAND;
     }
 
@@ -225,19 +225,19 @@ final class Extents {
     }
 
     /** Takes an extent that is idle. */
-    void take(int extent) {
+    public void take(int extent) {
         unsetIdle(extent);
         uses[extent] = IN_HAND;
     }
 
     /** Makes an extent that is in hand idle. */
-    void putBack(int extent) {
+    public void putBack(int extent) {
         uses[extent] = 0;
         setIdle(extent);
     }
 
     /** Makes all extents that are in hand idle. */
-    void putBackAll() {
+    public void putBackAll() {
         for (int extent = 0; extent < used; extent++) {
             if (uses[extent] == IN_HAND) {
                 putBack(extent);
@@ -246,7 +246,7 @@ final class Extents {
     }
 
     /** Takes all extents, whatever uses them. */
-    void takeAll() {
+    public void takeAll() {
         for (int extent = 0; extent < used; extent++) {
             uses[extent] = numbers[extent] >= 0 ? IN_HAND : 0;
         }
@@ -282,7 +282,7 @@ final class Extents {
     }
 
     /** Returns the number of idle extents. */
-    int idleCount() {
+    public int idleCount() {
         int idle = 0;
         for (final long bits : idleBits) {
             idle += Long.bitCount(bits);
@@ -300,7 +300,7 @@ final class Extents {
     }
 
     /** Returns the number of extents. */
-    int count() {
+    public int count() {
         return count;
     }
 

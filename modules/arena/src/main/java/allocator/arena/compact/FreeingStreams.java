@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A number is given to another stream once all that its stream has freed is done, or its stream has ended. What was
  * freed under that number before counts as done then, too. Guarded by the arena's lock.
  */
-final class FreeingStreams {
+public final class FreeingStreams {
     /** No stream. */
     static final int NONE = -1;
 
@@ -67,7 +67,7 @@ final class FreeingStreams {
     private int latest;
 
     /** Returns how many frees there have been. */
-    long frees() {
+    public long frees() {
         return frees;
     }
 
@@ -188,13 +188,6 @@ final class FreeingStreams {
         return streams[number];
     }
 
-    /** Counts a free. Returns the number of its stream, {@link #NONE} for none. */
-    int countFree(@Nullable SyncStream stream) {
-        final int number = stream == null ? NONE : number(stream);
-        countFree(number);
-        return number;
-    }
-
     /** Counts a free by the stream of a number, {@link #NONE} for none. */
     void countFree(int number) {
         frees++;
@@ -236,7 +229,7 @@ final class FreeingStreams {
     }
 
     /** Notes that the work of a stream up to a free is done. */
-    void finish(SyncStream stream, long free) {
+    public void finish(SyncStream stream, long free) {
         final int number = find(stream);
         if (number != NONE) {
             doneUpTo[number] = Math.max(doneUpTo[number], free);
@@ -245,23 +238,23 @@ final class FreeingStreams {
     }
 
     /** Notes that all work up to a free is done. */
-    void finishUpTo(long free) {
+    public void finishUpTo(long free) {
         allDoneUpTo = Math.max(allDoneUpTo, free);
         finishes++;
     }
 
     /** Returns how many runs have ended in which memory was freed. */
-    long runs() {
+    public long runs() {
         return runs;
     }
 
     /** Returns a number that rises with each free, and whenever work is known to be done. */
-    long changes() {
+    public long changes() {
         return frees + finishes;
     }
 
     /** Adds the streams with work that is not known to be done. */
-    void addPending(Map<Long, SyncStream> owners) {
+    public void addPending(Map<Long, SyncStream> owners) {
         for (int number = 0; number < count; number++) {
             final SyncStream stream = streams[number];
             if (stream != null && !isDone(number, lastFrees[number])) {

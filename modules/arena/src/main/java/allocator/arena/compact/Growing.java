@@ -6,7 +6,7 @@ import java.util.BitSet;
  * The chunk that is being backed, and which of its places are: those are <em>claimed</em>, so that the extents there
  * count as used while the chunk itself does not count yet. Guarded by the arena's lock.
  */
-final class Growing {
+public final class Growing {
     /** No place. */
     static final int NONE = -1;
 
@@ -33,17 +33,17 @@ final class Growing {
     }
 
     /** Notes that no chunk is being backed any more. */
-    void end() {
+    public void end() {
         first = NONE;
     }
 
     /** Returns whether a chunk is being backed. */
-    boolean isActive() {
+    public boolean isActive() {
         return first != NONE;
     }
 
     /** Returns the address of the chunk that is being backed. */
-    long address() {
+    public long address() {
         return address;
     }
 
@@ -64,19 +64,19 @@ final class Growing {
     }
 
     /** Returns the chunk's first place that is not claimed, {@link #NONE} if there is none. */
-    int nextUnclaimed() {
+    public int nextUnclaimed() {
         final int place = first + claimed.nextClearBit(0);
         return place > last ? NONE : place;
     }
 
     /** Returns how many of the chunk's places from one on are not claimed, up to the next one that is. */
-    int unclaimedFrom(int place) {
+    public int unclaimedFrom(int place) {
         final int next = nextClaimed(place);
         return (next == NONE ? last + 1 : next) - place;
     }
 
     /** Returns whether a place is the chunk's last one. */
-    boolean isLast(int place) {
+    public boolean isLast(int place) {
         return place == last;
     }
 }

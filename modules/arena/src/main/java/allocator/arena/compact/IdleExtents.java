@@ -1,10 +1,11 @@
 package allocator.arena.compact;
 
 import allocator.spi.SyncStream;
+import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /** Finds idle extents that may be moved or released, and mappings that are of no use. Guarded by the arena's lock. */
-final class IdleExtents {
+public final class IdleExtents {
     private static final int NONE = Extents.NONE;
 
     /** How many extents a search for mappings of no use visits. */
@@ -45,14 +46,19 @@ final class IdleExtents {
      * @param most the greatest possible size
      * @return {@link #NONE} if there is none
      */
-    int find(int wanted, int most, @Nullable SyncStream requester) {
+    public int find(int wanted, int most, @Nullable SyncStream requester) {
+        return find(wanted, most, 1, extent -> mayMove(extent, requester));
+    }
+
+    /** Does the same; the first one of the wanted size that has few mappings ends the search. */
+    private int find(int wanted, long most, int few, IntPredicate mayUse) {
         int best = NONE;
         for (int extent = extents.nextIdle(0); extent != NONE; extent = extents.nextIdle(extent + 1)) {
             if (extents.size(extent) <= most
                     && (best == NONE || isBetter(extent, best, wanted))
-                    && mayMove(extent, requester)) {
+                    && mayUse.test(extent)) {
                 best = extent;
-                if (extents.size(extent) == wanted && extents.mappingCount(extent) <= 1) {
+                if (extents.size(extent) == wanted && extents.mappingCount(extent) <= few) {
                     return best;
                 }
             }
@@ -70,7 +76,7 @@ final class IdleExtents {
     }
 
     /** Returns the smallest idle extent that no stream may still use, {@link #NONE} if there is none. */
-    int smallestReleasable() {
+    public int smallestReleasable() {
         int best = NONE;
         for (int extent = extents.nextIdle(0); extent != NONE; extent = extents.nextIdle(extent + 1)) {
             if ((best == NONE || extents.size(extent) < extents.size(best)) && isReleasable(extent)) {
@@ -88,16 +94,8 @@ final class IdleExtents {
      * @param most the greatest possible size
      * @return {@link #NONE} if there is none
      */
-    int releasable(int wanted, long most) {
-        int best = NONE;
-        for (int extent = extents.nextIdle(0); extent != NONE; extent = extents.nextIdle(extent + 1)) {
-            if (extents.size(extent) <= most
-                    && (best == NONE || isBetter(extent, best, wanted))
-                    && isReleasable(extent)) {
-                best = extent;
-            }
-        }
-        return best;
+    public int releasable(int wanted, long most) {
+        return find(wanted, most, NONE, this::isReleasable);
     }
 
     private boolean isReleasable(int extent) {
@@ -106,7 +104,7 @@ final class IdleExtents {
     }
 
     /** Takes the idle extents in hand that no stream may still use. */
-    void takeReleasable() {
+    public void takeReleasable() {
         for (int extent = extents.nextIdle(0); extent != NONE; extent = extents.nextIdle(extent + 1)) {
             if (isReleasable(extent)) {
                 extents.take(extent);

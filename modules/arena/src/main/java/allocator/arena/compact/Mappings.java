@@ -16,7 +16,7 @@ import java.util.Arrays;
  *
  * <p>Guarded by the arena's lock.
  */
-final class Mappings {
+public final class Mappings {
     /** No mapping, and no extent. */
     static final int NONE = -1;
 
@@ -73,7 +73,7 @@ final class Mappings {
     }
 
     /** Returns the extent at a place, {@link #NONE} if nothing is mapped there. */
-    int extent(int place) {
+    public int extent(int place) {
         return place < extentAt.length ? Math.abs(extentAt[place]) - 1 : NONE;
     }
 
@@ -136,7 +136,7 @@ final class Mappings {
     }
 
     /** Returns the first mapping that covers one of several places, {@link #NONE} if there is none. */
-    int within(int from, int size) {
+    public int within(int from, int size) {
         for (int place = from; place < from + size; place++) {
             if (extentAt[place] != 0) {
                 return firstAt[place];
@@ -159,7 +159,7 @@ final class Mappings {
     }
 
     /** Returns at how many places an extent is mapped. */
-    int mappedPlaces() {
+    public int mappedPlaces() {
         return mappedPlaces;
     }
 

@@ -4,7 +4,6 @@ import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.ConsistencyCheck;
 import allocator.spi.SyncStream;
 import java.util.BitSet;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,10 +22,16 @@ import org.jspecify.annotations.Nullable;
  */
 public final class PageTable {
     /** No extent, mapping or place. */
-    static final int NONE = -1;
+    public static final int NONE = -1;
+
+    /** What {@link #pending} returns if no stream may use what is mapped; no stream has this id. */
+    public static final long NO_STREAM = LastFrees.NO_STREAM;
+
+    /** What {@link #backing} returns where nothing is mapped. */
+    private static final long UNMAPPED = -2;
 
     /** What {@link #lacks} returns for memory that cannot be backed now. */
-    static final int IMPOSSIBLE = Integer.MAX_VALUE;
+    public static final int IMPOSSIBLE = Integer.MAX_VALUE;
 
     /** What {@link #backed} and {@link #possible} return if there is no address. */
     private static final long NO_ADDRESS = BestFit.NO_ADDRESS;
@@ -37,15 +42,15 @@ public final class PageTable {
      */
     private static final int ENDING = 4;
 
-    final FreeingStreams streams = new FreeingStreams();
-    final Mappings mappings = new Mappings(streams);
-    final Extents extents = new Extents(streams);
-    final IdleExtents idleExtents = new IdleExtents(extents, mappings);
+    public final FreeingStreams streams = new FreeingStreams();
+    public final Mappings mappings = new Mappings(streams);
+    public final Extents extents = new Extents(streams);
+    public final IdleExtents idleExtents = new IdleExtents(extents, mappings);
 
     /** The chunk that is being backed. */
-    final Growing growing = new Growing();
+    public final Growing growing = new Growing();
 
-    final RangePlaces places;
+    public final RangePlaces places;
 
     /** Counts the ranges examined. */
     private long search;
@@ -69,17 +74,17 @@ public final class PageTable {
     }
 
     /** Returns the place of an address. */
-    int place(long address) {
+    public int place(long address) {
         return places.place(address);
     }
 
     /** Returns the first address of a place. Under one of the locks. */
-    long address(int place) {
+    public long address(int place) {
         return places.address(place);
     }
 
     /** Makes room for mappings at places up to one, and for one more extent. */
-    void ensureRoom(int lastPlace) {
+    public void ensureRoom(int lastPlace) {
         mappings.ensureRoom(lastPlace);
         extents.ensureRoom();
     }
@@ -353,7 +358,7 @@ public final class PageTable {
     }
 
     /** Sets whether chunks may use only idle extents that end within them, so that no page of one is of no use. */
-    void setExact(boolean exact) {
+    public void setExact(boolean exact) {
         isExact = exact;
     }
 
@@ -363,7 +368,7 @@ public final class PageTable {
      *
      * @param claims has room for the chunk's places
      */
-    void beginGrowth(long address, long byteSize, @Nullable SyncStream requester, BitSet claims) {
+    public void beginGrowth(long address, long byteSize, @Nullable SyncStream requester, BitSet claims) {
         search++;
         final int first = place(address);
         final int last = place(address + byteSize - 1);
@@ -385,7 +390,7 @@ public final class PageTable {
     }
 
     /** Begins to end a mapping: its extent is not used through it any more. */
-    void beginUnmap(int mapping) {
+    public void beginUnmap(int mapping) {
         final int extent = mappings.extent(mapping);
         if (extents.isCurrent(extent, mapping)) {
             extents.setNoCurrent(extent);
@@ -394,7 +399,7 @@ public final class PageTable {
     }
 
     /** Begins to end a mapping of no use, of which there may be more; returns {@link #NONE} if it finds none. */
-    int beginUnmapUseless() {
+    public int beginUnmapUseless() {
         final int mapping = idleExtents.uselessMapping();
         if (mapping != NONE) {
             beginUnmap(mapping);
@@ -403,7 +408,7 @@ public final class PageTable {
     }
 
     /** Begins to end the first mapping of no use from a place on; returns {@link #NONE} if there is none. */
-    int beginUnmapUseless(int from) {
+    public int beginUnmapUseless(int from) {
         for (int place = from; place < mappings.end(); place++) {
             if (mappings.isFirst(place) && idleExtents.isUseless(place)) {
                 beginUnmap(place);
@@ -414,7 +419,7 @@ public final class PageTable {
     }
 
     /** Notes that a mapping has ended. */
-    void endUnmap(int mapping) {
+    public void endUnmap(int mapping) {
         final int extent = mappings.extent(mapping);
         final int list = mappings.remove(mapping, extents.size(extent), extents.mappings(extent));
         extents.setMappings(extent, list, extents.mappingCount(extent) - 1);
@@ -428,50 +433,85 @@ public final class PageTable {
     }
 
     /** Notes that an extent in hand may be mapped at a place, where it is not used, and makes it idle. */
-    void mappingFailed(int place, int extent) {
+    public void mappingFailed(int place, int extent) {
         addMapping(place, extent);
         mappings.setEnding(place);
     }
 
     /** Notes that an extent in hand is mapped at a place of the chunk that is being backed, and uses it there. */
-    void claimMapped(int place, int extent) {
+    public void claimMapped(int place, int extent) {
         addMapping(place, extent);
         use(place);
         growing.claim(place, place + extents.size(extent));
     }
 
     /** Ends the uses of the chunk that is being backed. No work has used it. */
-    void abandonGrowth() {
+    public void abandonGrowth() {
         for (int place = growing.nextClaimed(0); place != NONE; place = growing.nextClaimed(endOfMapping(place))) {
             extents.release(mappings.extent(place));
         }
         growing.end();
     }
 
-    /** Adds the streams that may still use free memory. */
-    void addOwners(Map<Long, SyncStream> owners) {
-        streams.addPending(owners);
+    /** Returns whether memory is mapped at an address: the mapping through which its extent is used. */
+    public boolean isMapped(long address) {
+        final int place = place(address);
+        final int extent = mappings.extent(place);
+        return extent != NONE && extents.isCurrent(extent, place);
+    }
+
+    /**
+     * Returns which stream may still use the memory that is mapped at an address, through another mapping that was in
+     * use before: it serves no other request until that stream is done, although nothing of it is live here.
+     *
+     * @param address an address at which memory {@linkplain #isMapped is mapped}
+     * @return the id of the stream; {@link #NO_STREAM} for none, {@code 0} for several
+     */
+    public long pending(long address) {
+        return extents.earlier.pending(mappings.extent(place(address)));
+    }
+
+    private long backing(long address) {
+        return isMapped(address) ? pending(address) : UNMAPPED;
+    }
+
+    /**
+     * Returns up to where a part of a range is mapped, or not mapped, as its first byte is, and to where the same
+     * stream may still use it.
+     *
+     * @param address the first address
+     * @param end the first address behind the part
+     * @return an address behind the first, at most the end
+     */
+    public long sameMapping(long address, long end) {
+        final long backing = backing(address);
+        final long last = end(address);
+        long next = Math.min(end, address(place(address) + 1));
+        while (next < end && next < last && backing(next) == backing) {
+            next = Math.min(end, address(place(next) + 1));
+        }
+        return next < end && backing == UNMAPPED && next >= last ? end : next;
     }
 
     /** Returns the number of pages. */
-    int pages() {
+    public int pages() {
         return extents.pages();
     }
 
     /** Returns the number of pages of idle extents. */
-    int idle() {
+    public int idle() {
         return extents.idlePages();
     }
 
     /** Gives back Java heap that the tables no longer need. */
-    void compact() {
+    public void compact() {
         streams.compact();
         extents.compact();
         mappings.compact();
     }
 
     /** Compares the tables with one another. */
-    void check() {
+    public void check() {
         extents.check();
         mappings.check(extents);
         for (int extent = 0; extent < extents.capacity(); extent++) {

@@ -6,7 +6,7 @@ import java.util.Arrays;
  * The places of a lane's ranges: those of each side by side, with one behind them that has no addresses. Guarded by the
  * arena's lock; ranges are added under the device lock as well.
  */
-final class RangePlaces {
+public final class RangePlaces {
     private final int shift;
 
     /** In the order of their places. */
@@ -41,7 +41,7 @@ final class RangePlaces {
     }
 
     /** Adds a range; it has no effect if it fails. */
-    void add(long address, long rangeBytes) {
+    public void add(long address, long rangeBytes) {
         final int count = ranges.length;
         final Range range = new Range(address, rangeBytes, count == 0 ? 0 : behind(ranges[count - 1]) + 1);
         final Range[] longer = Arrays.copyOf(ranges, count + 1);
@@ -51,7 +51,7 @@ final class RangePlaces {
     }
 
     /** Returns how many places a range that is added next may have at most, where there are so many in all. */
-    int left(int mostPlaces) {
+    public int left(int mostPlaces) {
         return ranges.length == 0 ? mostPlaces : Math.max(0, mostPlaces - behind(ranges[ranges.length - 1]) - 1);
     }
 
@@ -103,7 +103,7 @@ final class RangePlaces {
     }
 
     /** Returns the place behind the last one of the range of a place. */
-    int endOfRange(int place) {
+    public int endOfRange(int place) {
         return behind(rangeWith(place));
     }
 

@@ -1,7 +1,7 @@
 /**
- * The pages of one lane: which are mapped where, which are idle, and how a request gets those that it lacks.
+ * The tables of one lane's pages: which are mapped where, which are idle, and which streams may still use them.
  *
- * <p>{@link allocator.arena.compact.LanePages} is the entry. It depends on the chunks, the upstream memory and the
- * contract of pages, and knows of the lane only {@link allocator.arena.compact.PagedLane}. Not exported.
+ * <p>{@link allocator.arena.compact.PageTable} is the entry. Pure bookkeeping, which depends on the chunks alone and
+ * calls no device; the lane's lock guards it. Not exported.
  */
 package allocator.arena.compact;

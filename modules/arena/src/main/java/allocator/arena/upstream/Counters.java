@@ -55,11 +55,6 @@ public final class Counters {
         return inUse;
     }
 
-    /** Returns the bytes in use without reserves. */
-    public long inUseInChunks() {
-        return inUse - reservedBytes;
-    }
-
     /** Returns the bytes that the callers of all live allocations requested. */
     public long requested() {
         return requested;

@@ -19,6 +19,13 @@ class LastFreesTest {
 
     private final FreeingStreams streams = new FreeingStreams();
     private final LastFrees frees = new LastFrees(streams);
+
+    private int countFree(SyncStream stream) {
+        final int number = streams.number(stream);
+        streams.countFree(number);
+        return number;
+    }
+
     private final FakeStream first = new FakeStream();
     private final FakeStream second = new FakeStream();
 
@@ -28,7 +35,7 @@ class LastFreesTest {
     }
 
     private void free(int index, SyncStream stream) {
-        frees.record(index, streams.countFree(stream), stream.syncId());
+        frees.record(index, countFree(stream), stream.syncId());
     }
 
     @Test
@@ -109,7 +116,7 @@ class LastFreesTest {
         assertThat(frees.isOneStreamWith(0, other, 0)).isTrue();
         other.record(0, frees, 0);
         assertThat(frees.isOneStreamWith(0, other, 0)).isTrue();
-        other.record(1, streams.countFree(second), second.syncId());
+        other.record(1, countFree(second), second.syncId());
         assertThat(frees.isOneStreamWith(0, other, 1)).isFalse();
         streams.finish(second);
         assertThat(frees.isOneStreamWith(0, other, 1)).isTrue();
@@ -133,7 +140,7 @@ class LastFreesTest {
         final List<FakeStream> all = new ArrayList<>();
         for (int i = 0; i < 1000; i++) {
             all.add(new FakeStream());
-            assertThat(streams.countFree(all.get(i))).isEqualTo(i);
+            assertThat(countFree(all.get(i))).isEqualTo(i);
         }
         for (int i = 0; i < all.size(); i++) {
             assertThat(streams.find(all.get(i))).isEqualTo(i);
@@ -142,7 +149,7 @@ class LastFreesTest {
         streams.finish(all.get(500));
         final FakeStream another = new FakeStream();
         for (int i = 0; i < 1000 && streams.find(all.get(500)) == 500; i++) {
-            streams.countFree(i == 0 ? another : new FakeStream());
+            countFree(i == 0 ? another : new FakeStream());
         }
         assertThat(streams.find(all.get(500))).isEqualTo(FreeingStreams.NONE);
         assertThat(streams.stream(500)).isNotSameAs(all.get(500));

@@ -1,6 +1,7 @@
-package allocator.arena.compact;
+package allocator.arena;
 
 import allocator.arena.chunk.Granules;
+import allocator.arena.compact.PageTable;
 import allocator.provider.support.Limit;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
@@ -13,15 +14,20 @@ import org.jspecify.annotations.Nullable;
  * Guarded by the arena's lock.
  */
 final class ExtentChoice {
-    private static final int NONE = Extents.NONE;
+    private static final int NONE = PageTable.NONE;
 
     /** How many of the largest extents a limit has room for at least, unless it has room for fewer pages. */
     private static final int LEAST_IN_LIMIT = 16;
 
-    private final LanePages arena;
+    private final PageSupply supply;
+    private final Lane lane;
+    private final Lanes lanes;
     private final PageTable table;
-    private final ExtentSizes sizes;
-    private final MoveCap cap;
+    private final CompactConfig config;
+    private final double slack;
+
+    /** Says how often idle extents may be moved. */
+    final MoveCap cap;
 
     /** The device has no memory for an extent with more pages. */
     private long mostPages;
@@ -32,11 +38,14 @@ final class ExtentChoice {
     /** Why the device has no memory. */
     private @Nullable OutOfMemoryException shortage;
 
-    ExtentChoice(LanePages arena, ExtentSizes sizes) {
-        this.arena = arena;
-        this.sizes = sizes;
-        cap = new MoveCap(sizes.allocationsPerMove());
-        table = arena.table;
+    ExtentChoice(PageSupply supply) {
+        this.supply = supply;
+        lane = supply.lane;
+        lanes = supply.lanes;
+        table = supply.table;
+        config = lane.config.compact();
+        slack = config.slackPercent() / 100.0;
+        cap = new MoveCap(config.allocationsPerMove());
     }
 
     /**
@@ -62,11 +71,6 @@ final class ExtentChoice {
         shortage = reason;
     }
 
-    /** Returns how often idle extents were moved. */
-    MoveCap cap() {
-        return cap;
-    }
-
     /**
      * Chooses what backs places from one on.
      *
@@ -84,7 +88,7 @@ final class ExtentChoice {
         table.ensureRoom(place + spaceForAny);
         final long available = creatable();
         final long most = Math.min(Math.min(run, largest), available);
-        final long room = room(peak, sizes.slack());
+        final long room = room(peak, slack);
         if (Math.min(most, room) == run) {
             return create(Math.min(Math.min(space, largest), Math.min(available, room)), spaceForAny);
         }
@@ -97,8 +101,8 @@ final class ExtentChoice {
         if (idle == NONE && larger == NONE) {
             return most == 0 ? null : create(most, spaceForAny);
         }
-        if (!cap.allows(arena.counters.allocs)) {
-            final long widened = Math.min(most, room(peak, 2 * sizes.slack()));
+        if (!cap.allows(lane.counters.allocs)) {
+            final long widened = Math.min(most, room(peak, 2 * slack));
             if (widened > 0) {
                 cap.deny();
                 return create(widened, spaceForAny);
@@ -113,14 +117,14 @@ final class ExtentChoice {
      * live block are not in the way of a reserve.
      */
     private int largest(long peak) {
-        final long byPeak = Math.max(sizes.largestAnyway(), peak / arena.pageBytes / sizes.largestPart());
-        final long byLimit = arena.heldLimit.limit() / LEAST_IN_LIMIT / arena.pageBytes;
+        final long byPeak = Math.max(config.leastExtentPages(), peak / supply.pageBytes / config.extentDivisor());
+        final long byLimit = lanes.heldLimit.limit() / LEAST_IN_LIMIT / supply.pageBytes;
         return (int) Math.max(1, Math.min(byPeak, byLimit));
     }
 
     /** Returns the most pages that an extent of another lane may have, about. */
     private int largestOfAll() {
-        return largest(arena.heldLimit.limit() - arena.heldLimit.available());
+        return largest(lanes.heldLimit.limit() - lanes.heldLimit.available());
     }
 
     /** Returns how many places from one on have no mapping, up to a number. */
@@ -134,14 +138,14 @@ final class ExtentChoice {
     }
 
     /** Returns how many pages may be created until the arena holds the most in use, and a part of it more. */
-    private long room(long peak, double slack) {
-        final long most = peak + Math.max((long) (peak * slack), sizes.leastSlack() * arena.pageBytes);
-        return most / arena.pageBytes - table.pages();
+    private long room(long peak, double part) {
+        final long most = peak + Math.max((long) (peak * part), config.leastSlackPages() * supply.pageBytes);
+        return most / supply.pageBytes - table.pages();
     }
 
     /** Returns how many pages there are beyond what the most in use and twice the slack need; negative if fewer. */
     long spare(long peak) {
-        return -room(peak, 2 * sizes.slack());
+        return -room(peak, 2 * slack);
     }
 
     private Next create(long pages, int space) {
@@ -164,7 +168,7 @@ final class ExtentChoice {
 
     /** Returns how many pages the limit has room for, and the device as far as it is known. Under the device lock. */
     long creatable() {
-        return Math.min(arena.heldLimit.available() / arena.pageBytes, mostPages);
+        return Math.min(lanes.heldLimit.available() / supply.pageBytes, mostPages);
     }
 
     /** Returns why there are too few pages for a request. */
@@ -173,17 +177,17 @@ final class ExtentChoice {
         if (ofDevice != null) {
             return ofDevice;
         }
-        final long available = arena.heldLimit.available();
-        final long idle = table.idle() * arena.pageBytes;
+        final long available = lanes.heldLimit.available();
+        final long idle = table.idle() * supply.pageBytes;
         final long rounded = Granules.roundUp(byteSize);
-        final String reason = rounded <= available - arena.pageBytes || rounded <= available - arena.pageBytes + idle
+        final String reason = rounded <= available - supply.pageBytes || rounded <= available - supply.pageBytes + idle
                 ? "There are no addresses that can be backed now for requested bytes of " + rounded
-                : "Available memory of " + available / arena.pageBytes * arena.pageBytes
+                : "Available memory of " + available / supply.pageBytes * supply.pageBytes
                         + " in pages that can be created and of " + idle
                         + " in idle ones is too little for requested bytes of " + rounded + " under "
                         + Limit.KEY.name();
         return new OutOfMemoryException(
-                reason, OutOfMemoryException.Shortage.ofDevice(arena.info, byteSize, OutOfMemoryException.UNKNOWN));
+                reason, OutOfMemoryException.Shortage.ofDevice(lane.info, byteSize, OutOfMemoryException.UNKNOWN));
     }
 
     /** Returns a shortage without what the device has left. */
@@ -191,6 +195,6 @@ final class ExtentChoice {
         return new OutOfMemoryException(
                 String.valueOf(known.getMessage()),
                 OutOfMemoryException.Shortage.ofDevice(
-                        arena.info, known.shortage().requested(), OutOfMemoryException.UNKNOWN));
+                        lane.info, known.shortage().requested(), OutOfMemoryException.UNKNOWN));
     }
 }

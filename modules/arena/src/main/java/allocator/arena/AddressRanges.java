@@ -1,4 +1,4 @@
-package allocator.arena.compact;
+package allocator.arena;
 
 import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.Granules;
@@ -44,32 +44,33 @@ final class AddressRanges {
 
     private static final int LEAST_ROOM = 8;
 
-    private final LanePages arena;
+    private final PageSupply supply;
+    private final Lane lane;
+    private final Lanes lanes;
 
+    /**
+     * By range: 0 if it is given back. The one at {@link #count} is reserved and not in use yet; 0 if there is none.
+     */
     private long[] bases = new long[LEAST_ROOM];
+
     private long[] byteSizes = new long[LEAST_ROOM];
+
+    /** The ranges in use. */
     private int count;
 
     /** The bytes of all ranges. */
     private long reserved;
 
-    private long largest;
-
-    /** A range that is reserved and not in use yet; 0 if there is none. */
-    private long base;
-
-    private long byteSize;
+    /** The length of the longest range, 0 if there is none. */
+    long largest;
 
     /** The most of all lanes, 0 before the first range. */
     private long most;
 
-    AddressRanges(LanePages arena) {
-        this.arena = arena;
-    }
-
-    /** Returns the length of the longest range, 0 if there is none. */
-    long largest() {
-        return largest;
+    AddressRanges(PageSupply supply) {
+        this.supply = supply;
+        lane = supply.lane;
+        lanes = supply.lanes;
     }
 
     /** Returns whether another range may have room for a request, as far as is known. */
@@ -84,50 +85,50 @@ final class AddressRanges {
      */
     void add(long requested) {
         final long needed = needed(requested);
-        final PagedLane.Entry entry = arena.lane.roomForRange();
+        final LaneRegions room = lanes.roomFor(lane);
         if (count == bases.length) {
             byteSizes = Arrays.copyOf(byteSizes, 2 * count);
             bases = Arrays.copyOf(bases, 2 * count);
         }
-        if (base == 0) {
-            base = reserve(needed, requested);
+        if (bases[count] == 0) {
+            reserve(needed, requested);
         }
+        final long base = bases[count];
+        final long byteSize = byteSizes[count];
         final long granules = Granules.floor(byteSize);
-        arena.locked(() -> {
-            arena.placement.prepareRegion(granules); // a region's id is free only after that
-            final Region range = arena.placement.newRegion(granules);
+        lane.locked(() -> {
+            supply.placement.prepareRegion(granules); // a region's id is free only after that
+            final Region range = supply.placement.newRegion(granules);
             range.setBase(base);
-            arena.placement.step = BestFit.BEGUN;
-            arena.table.places.add(base, byteSize);
-            arena.placement.attach(range);
+            supply.placement.step = BestFit.BEGUN;
+            supply.table.places.add(base, byteSize);
+            supply.placement.attach(range);
             return true;
         });
-        entry.enter(base, byteSize);
-        bases[count] = base;
-        byteSizes[count] = byteSize;
+        lanes.entered(room, lane, base, byteSize);
         count++;
         largest = Math.max(largest, byteSize);
-        base = 0;
         if (byteSize < needed) { // it was reserved for another request
             add(requested);
         }
     }
 
     /** Reserves what is wanted, or a part of it, or at least what is needed: the JVM needs addresses as well. */
-    private long reserve(long needed, long requested) {
+    private void reserve(long needed, long requested) {
         final long left = left();
         if (needed > left) {
             throw allInUse(requested);
         }
-        final long first = left == most ? FIRST_BYTES : Math.min(FURTHER_BYTES, arena.heldLimit.limit() / FURTHER_PART);
-        final long wanted = Math.max(needed, Math.min(Math.max(first, reserved), left / PART) & -arena.pageBytes);
-        for (byteSize = wanted;
+        final long first = left == most ? FIRST_BYTES : Math.min(FURTHER_BYTES, lanes.heldLimit.limit() / FURTHER_PART);
+        final long wanted = Math.max(needed, Math.min(Math.max(first, reserved), left / PART) & -supply.pageBytes);
+        for (long byteSize = wanted;
                 ;
-                byteSize = Math.max(needed, byteSize > wanted / PART ? wanted / PART & -arena.pageBytes : 0)) {
+                byteSize = Math.max(needed, byteSize > wanted / PART ? wanted / PART & -supply.pageBytes : 0)) {
             try {
-                final long address = arena.source.reserve(byteSize);
+                bases[count] = supply.source.reserve(byteSize);
+                byteSizes[count] = byteSize;
                 reserved += byteSize;
-                return address;
+                return;
             } catch (OutOfMemoryException e) {
                 if (byteSize == needed) {
                     throw e;
@@ -141,45 +142,39 @@ final class AddressRanges {
         return new OutOfMemoryException(
                 "There are no free addresses for requested bytes of " + requested
                         + " among those of the arena, which reserves at most " + most + " bytes of them",
-                Shortage.ofDevice(arena.info, requested, OutOfMemoryException.UNKNOWN));
+                Shortage.ofDevice(lane.info, requested, OutOfMemoryException.UNKNOWN));
     }
 
     private long needed(long requested) {
-        return requested > Region.MAX_BYTES ? Long.MAX_VALUE : (requested + arena.pageBytes - 1) & -arena.pageBytes;
+        return requested > Region.MAX_BYTES ? Long.MAX_VALUE : (requested + supply.pageBytes - 1) & -supply.pageBytes;
     }
 
     /** Returns how much may be reserved yet. */
     private long left() {
         if (most == 0) {
-            final long byMemory = Math.min(arena.source.memoryBytes(), Long.MAX_VALUE / MEMORIES) * MEMORIES;
-            final long byLimit = Math.min(arena.heldLimit.limit(), Long.MAX_VALUE / LIMITS) * LIMITS;
-            most = Math.max(Math.min(byMemory, byLimit) & -arena.pageBytes, LEAST_PAGES * arena.pageBytes);
+            final long byMemory = Math.min(supply.source.memoryBytes(), Long.MAX_VALUE / MEMORIES) * MEMORIES;
+            final long byLimit = Math.min(lanes.heldLimit.limit(), Long.MAX_VALUE / LIMITS) * LIMITS;
+            most = Math.max(Math.min(byMemory, byLimit) & -supply.pageBytes, LEAST_PAGES * supply.pageBytes);
         }
         long left = most - reserved;
-        final List<LanePages> others = arena.lane.others();
+        final List<PageSupply> others = supply.others();
         for (int i = 0; i < others.size(); i++) {
             left -= others.get(i).ranges.reserved;
         }
-        return Math.min(Math.min(left, Region.MAX_BYTES), arena.table.places.left(MOST_PLACES) * arena.pageBytes);
+        return Math.min(Math.min(left, Region.MAX_BYTES), supply.table.places.left(MOST_PLACES) * supply.pageBytes);
     }
 
     /** Gives all ranges back, if nothing is mapped there. Under the device lock, after the lane was closed. */
     void giveBack(Failures failures) {
-        if (arena.table.mappings.mappedPlaces() > 0) {
+        if (supply.table.mappings.mappedPlaces() > 0) {
             return;
         }
-        if (base != 0) {
-            failures.run(() -> {
-                arena.source.unreserve(base, byteSize);
-                base = 0;
-            });
-        }
-        for (int i = count - 1; i >= 0; i--) {
+        for (int i = Math.min(count, bases.length - 1); i >= 0; i--) {
             final int each = i;
             if (bases[each] != 0) {
                 failures.run(() -> {
-                    arena.lane.leaving(bases[each]);
-                    arena.source.unreserve(bases[each], byteSizes[each]);
+                    lanes.leaving(lane, bases[each]);
+                    supply.source.unreserve(bases[each], byteSizes[each]);
                     bases[each] = 0;
                 });
             }

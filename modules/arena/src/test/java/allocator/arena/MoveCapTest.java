@@ -1,4 +1,4 @@
-package allocator.arena.compact;
+package allocator.arena;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,15 +1,14 @@
-package allocator.arena.compact;
+package allocator.arena;
 
 import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Region;
 import allocator.arena.chunk.Repair;
-import allocator.spi.AllocatorStats;
+import allocator.arena.compact.PageTable;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.util.BitSet;
-import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -37,16 +36,16 @@ final class PageGrowth {
     /** How many mappings of no use a request ends at most. */
     private static final int MOST_ENDED = 4;
 
-    private static final Repair.Live NOTHING = new Repair.Live(0, 0);
-
-    private final LanePages arena;
+    private final PageSupply supply;
+    private final Lane lane;
+    private final Lanes lanes;
     private final PageTable table;
-    private final ExtentCalls calls;
-    private final ExtentChoice choice;
-    private final Takeover takeover;
+    final ExtentCalls calls;
+    final ExtentChoice choice;
+    final Takeover takeover;
 
     /** A chunk that is taken and not counted yet, as not all of it is backed. Guarded by the lane's lock. */
-    private Repair.Live unfinished = NOTHING;
+    Repair.Live unfinished = Supply.NOTHING;
 
     /** Whether a chunk is being taken to be backed. */
     private boolean isBeginning;
@@ -60,39 +59,26 @@ final class PageGrowth {
     /** Why there are no more addresses, if there were to be. Guarded by the device lock. */
     private @Nullable OutOfMemoryException noAddresses;
 
-    PageGrowth(LanePages arena, ExtentSizes sizes) {
-        this.arena = arena;
-        table = arena.table;
-        calls = new ExtentCalls(arena);
-        choice = new ExtentChoice(arena, sizes);
-        takeover = new Takeover(arena, calls, choice);
-    }
-
-    /** Returns what is taken and not counted. Under the arena's lock. */
-    Repair.Live unfinished() {
-        return unfinished;
-    }
-
-    /** Returns the calls of the source. */
-    ExtentCalls calls() {
-        return calls;
-    }
-
-    /** Returns what takes extents over from other lanes. */
-    Takeover takeover() {
-        return takeover;
+    PageGrowth(PageSupply supply) {
+        this.supply = supply;
+        lane = supply.lane;
+        lanes = supply.lanes;
+        table = supply.table;
+        calls = new ExtentCalls(supply);
+        choice = new ExtentChoice(supply);
+        takeover = new Takeover(supply, calls, choice);
     }
 
     /** Allocates, if there is no other way with calls of the device. */
     long allocate(long byteSize, @Nullable SyncStream stream) {
         // Where the device is busy, a chunk that is backed is worth a search.
-        final boolean isBusy = arena.deviceLock.isBusy() || arena.isInDevice();
-        final long backed = arena.lane.lockedLong(() -> isBusy ? takeBacked(byteSize, stream) : NO_ADDRESS);
+        final boolean isBusy = lanes.deviceLock.isBusy() || lanes.isInDevice();
+        final long backed = lane.lockedLong(() -> isBusy ? takeBacked(byteSize, stream) : NO_ADDRESS);
         if (backed != NO_ADDRESS) {
             return backed;
         }
-        arena.lane.requireOutsideDevice();
-        final long before = arena.lane.lockedLong(table::pages);
+        lanes.requireOutsideDevice();
+        final long before = lane.lockedLong(table::pages);
         try {
             final long address = allocateOnce(byteSize, stream, false, false);
             if (isAddress(address)) {
@@ -104,10 +90,10 @@ final class PageGrowth {
         return allocateExactly(byteSize, stream, false, before);
     }
 
-    /** Allocates after all lanes were shrunk: see {@link LanePages#allocateOfAll}. */
+    /** Allocates after all lanes were shrunk: see {@link Supply#allocateOfAll}. */
     long allocateOfAll(long byteSize, @Nullable SyncStream stream) {
-        arena.lane.requireOutsideDevice();
-        return allocateExactly(byteSize, stream, true, arena.lane.lockedLong(table::pages));
+        lanes.requireOutsideDevice();
+        return allocateExactly(byteSize, stream, true, lane.lockedLong(table::pages));
     }
 
     private static boolean isAddress(long address) {
@@ -140,7 +126,7 @@ final class PageGrowth {
                 }
             } catch (OutOfMemoryException e) {
                 shortage = e;
-                if (!hasEndedMappings && arena.endsIdleMappings()) {
+                if (!hasEndedMappings && supply.endsIdleMappings()) {
                     hasEndedMappings = true;
                     continue;
                 }
@@ -159,21 +145,21 @@ final class PageGrowth {
             long byteSize, @Nullable SyncStream stream, @Nullable OutOfMemoryException thrown, long before) {
         final OutOfMemoryException ofAddresses = noAddresses;
         if (thrown == null && ofAddresses != null) {
-            arena.releaseDownTo(before);
-            return arena.lane.failure(byteSize, stream, ofAddresses, true);
+            supply.releaseDownTo(before);
+            return lane.report().pagesFailed(byteSize, stream, ofAddresses, true);
         }
-        final OutOfMemoryException shortage = thrown == null ? arena.locked(() -> choice.shortage(byteSize)) : thrown;
-        final boolean isKnown = !arena.releaseDownTo(before); // what the device has left
-        return arena.lane.failure(byteSize, stream, isKnown ? shortage : choice.ofUnknown(shortage), false);
+        final OutOfMemoryException shortage = thrown == null ? lane.locked(() -> choice.shortage(byteSize)) : thrown;
+        final boolean isKnown = !supply.releaseDownTo(before); // what the device has left
+        return lane.report().pagesFailed(byteSize, stream, isKnown ? shortage : choice.ofUnknown(shortage), false);
     }
 
     private long changes(boolean isOfAll) {
-        return isOfAll ? arena.lane.changes() : arena.lane.lockedLong(table.streams::changes);
+        return isOfAll ? lanes.changes() : lane.lockedLong(table.streams::changes);
     }
 
     /** Waits for streams, and returns whether there may be more room after that. */
     private boolean makesRoom(boolean isOfAll) {
-        return isOfAll ? arena.lane.shrinkAll() : arena.awaitOwners();
+        return isOfAll ? lanes.shrink().bytesReleased() > 0 : supply.awaitOwners();
     }
 
     /**
@@ -183,12 +169,12 @@ final class PageGrowth {
      * @throws OutOfMemoryException if the source has no room for a mapping
      */
     private long allocateOnce(long byteSize, @Nullable SyncStream stream, boolean isExact, boolean isOfAll) {
-        synchronized (arena.deviceLock) {
-            arena.deviceLock.setBusy(true);
+        synchronized (lanes.deviceLock) {
+            lanes.deviceLock.setBusy(true);
             try {
                 return allocateInDevice(byteSize, stream, isExact, isOfAll);
             } finally {
-                arena.deviceLock.setBusy(false);
+                lanes.deviceLock.setBusy(false);
             }
         }
     }
@@ -204,17 +190,17 @@ final class PageGrowth {
         try {
             isBacked = back(stream);
             if (isBacked) {
-                arena.locked(() -> {
-                    arena.placement.step = arena.placement.liveChunk(region(address), address);
+                lane.locked(() -> {
+                    supply.placement.step = supply.placement.liveChunk(region(address), address);
                     table.growing.end();
-                    unfinished = NOTHING;
-                    arena.lane.allocated(Granules.roundUp(byteSize), byteSize);
+                    unfinished = Supply.NOTHING;
+                    lane.allocated(Granules.roundUp(byteSize), byteSize);
                     return true;
                 });
             }
         } finally {
             if (!isBacked) {
-                arena.locked(this::abandonLeft);
+                lane.locked(this::abandonLeft);
             }
         }
         return isBacked ? address : lacking(byteSize, isOfAll);
@@ -227,22 +213,22 @@ final class PageGrowth {
      * @return its address, {@link #NO_ADDRESS} if no chunk can be backed now
      */
     private long takeWithAddresses(long byteSize, @Nullable SyncStream stream, boolean isExact) {
-        if (arena.ranges.mayAdd(byteSize)) {
-            final long pages = (byteSize + arena.pageBytes - 1) / arena.pageBytes;
+        if (supply.ranges.mayAdd(byteSize)) {
+            final long pages = (byteSize + supply.pageBytes - 1) / supply.pageBytes;
             final int most = (int) Math.min(pages + 1, PageTable.IMPOSSIBLE);
-            final long address = arena.lane.lockedLong(() -> take(byteSize, stream, isExact, most));
+            final long address = lane.lockedLong(() -> take(byteSize, stream, isExact, most));
             if (address != NO_ADDRESS || !wantsAddresses) {
                 return address;
             }
             try {
-                arena.ranges.add(byteSize);
+                supply.ranges.add(byteSize);
             } catch (OutOfMemoryException e) {
                 noAddresses = e;
             }
         }
-        final long address = arena.lane.lockedLong(() -> take(byteSize, stream, isExact, PageTable.IMPOSSIBLE));
+        final long address = lane.lockedLong(() -> take(byteSize, stream, isExact, PageTable.IMPOSSIBLE));
         if (address == NO_ADDRESS && wantsAddresses && noAddresses == null) {
-            noAddresses = arena.ranges.allInUse(byteSize);
+            noAddresses = supply.ranges.allInUse(byteSize);
         }
         return address;
     }
@@ -260,13 +246,13 @@ final class PageGrowth {
         wantsAddresses = false;
         final long bytes = Granules.roundUp(byteSize);
         // At both ends it may share a page with others.
-        final long leastNeeded = bytes - (table.idle() + 2) * arena.pageBytes;
-        final boolean isPossible = bytes <= arena.heldLimit.limit() && leastNeeded <= arena.heldLimit.available();
+        final long leastNeeded = bytes - (table.idle() + 2) * supply.pageBytes;
+        final boolean isPossible = bytes <= lanes.heldLimit.limit() && leastNeeded <= lanes.heldLimit.available();
         final long backed = isExact || !isPossible ? takeBacked(byteSize, stream) : NO_ADDRESS;
         if (backed != NO_ADDRESS || !isPossible) {
             return backed;
         }
-        hasFit = bytes <= arena.ranges.largest();
+        hasFit = bytes <= supply.ranges.largest;
         final long address = hasFit ? begin(byteSize, stream, isExact, most) : NO_ADDRESS;
         wantsAddresses = address == NO_ADDRESS;
         return address;
@@ -281,37 +267,37 @@ final class PageGrowth {
         if (!hasFit) {
             return NO_ADDRESS;
         }
-        final long needed = (bytes + arena.pageBytes - 1) / arena.pageBytes + 1 - choice.creatable();
-        final boolean isEnough = needed <= arena.lane.lockedLong(table::idle)
-                || (isOfAll && needed <= arena.lane.idleBytesOfAll() / arena.pageBytes);
+        final long needed = (bytes + supply.pageBytes - 1) / supply.pageBytes + 1 - choice.creatable();
+        final boolean isEnough =
+                needed <= lane.lockedLong(table::idle) || (isOfAll && needed <= lanes.idleBytes() / supply.pageBytes);
         return isEnough ? NOT_NOW : NO_ADDRESS;
     }
 
     /** Takes a chunk that is backed, wherever it is. Under the arena's lock. */
     private long takeBacked(long byteSize, @Nullable SyncStream stream) {
-        arena.placement.unbindEnded();
+        supply.placement.unbindEnded();
         final long granules = Granules.ceil(byteSize);
-        final long address = arena.placement.takeBacked(granules, byteSize, stream);
+        final long address = supply.placement.takeBacked(granules, byteSize, stream);
         if (address != NO_ADDRESS) {
-            arena.lane.allocated(Granules.toBytes(granules), byteSize);
+            lane.allocated(Granules.toBytes(granules), byteSize);
         }
         return address;
     }
 
     /** Takes the chunk that lacks the fewest pages, and begins to back it if it lacks any. Under both locks. */
     private long begin(long byteSize, @Nullable SyncStream stream, boolean isExact, int most) {
-        arena.placement.unbindEnded();
+        supply.placement.unbindEnded();
         final long bytes = Granules.roundUp(byteSize);
-        final BitSet claimed = new BitSet((int) (bytes / arena.pageBytes) + 2);
+        final BitSet claimed = new BitSet((int) (bytes / supply.pageBytes) + 2);
         table.setExact(isExact);
         isBeginning = true;
-        final long address = arena.placement.takeLeastLacking(Granules.floor(bytes), byteSize, stream, most);
-        if (address == NO_ADDRESS || arena.placement.isBacked()) {
+        final long address = supply.placement.takeLeastLacking(Granules.floor(bytes), byteSize, stream, most);
+        if (address == NO_ADDRESS || supply.placement.isBacked()) {
             isBeginning = false;
             table.setExact(false);
-            hasFit = arena.placement.hasFit();
+            hasFit = supply.placement.hasFit();
             if (address != NO_ADDRESS) {
-                arena.lane.allocated(bytes, byteSize);
+                lane.allocated(bytes, byteSize);
             }
             return address;
         }
@@ -319,7 +305,7 @@ final class PageGrowth {
         table.ensureRoom(table.place(address + bytes - 1));
         table.beginGrowth(address, bytes, stream, claimed);
         table.setExact(false);
-        arena.placement.step = BestFit.BEGUN; // from here on, the chunk is freed when the growth is abandoned
+        supply.placement.step = BestFit.BEGUN; // from here on, the chunk is freed when the growth is abandoned
         isBeginning = false;
         return address;
     }
@@ -328,7 +314,7 @@ final class PageGrowth {
     void cancel() {
         if (isBeginning) {
             isBeginning = false;
-            unfinished = NOTHING;
+            unfinished = Supply.NOTHING;
             table.setExact(false);
             table.growing.end();
         }
@@ -340,8 +326,8 @@ final class PageGrowth {
             final int from = place;
             int extent = NONE;
             while (extent == NONE) {
-                final ExtentChoice.Next next = arena.locked(
-                        () -> choice.choose(from, arena.counters.peakInChunks(unfinished.inUse()), stream));
+                final ExtentChoice.Next next =
+                        lane.locked(() -> choice.choose(from, lane.counters.peakInChunks(unfinished.inUse()), stream));
                 if (next == null) {
                     return false;
                 }
@@ -358,12 +344,7 @@ final class PageGrowth {
     }
 
     private int nextUnbacked() {
-        arena.lock.lock();
-        try {
-            return table.growing.nextUnclaimed();
-        } finally {
-            arena.lock.unlock();
-        }
+        return (int) lane.lockedLong(table.growing::nextUnclaimed);
     }
 
     /** Creates an extent in hand, or takes one over; returns {@link #NONE} if the device has no memory for it. */
@@ -387,13 +368,7 @@ final class PageGrowth {
     /** Ends the mappings that are in the way of an extent. */
     private void endMappingsAt(int place, int extent) {
         while (true) {
-            final int mapping;
-            arena.lock.lock();
-            try {
-                mapping = table.mappings.within(place, table.extents.size(extent));
-            } finally {
-                arena.lock.unlock();
-            }
+            final int mapping = (int) lane.lockedLong(() -> table.mappings.within(place, table.extents.size(extent)));
             if (mapping == NONE) {
                 return;
             }
@@ -404,7 +379,7 @@ final class PageGrowth {
     /** Ends a few of the mappings through which nothing is in use, if there are many. */
     private void endUselessMappings() {
         for (int i = 0; i < MOST_ENDED; i++) {
-            final int mapping = arena.locked(() -> hasManyMappings() ? table.beginUnmapUseless() : NONE);
+            final int mapping = lane.locked(() -> hasManyMappings() ? table.beginUnmapUseless() : NONE);
             if (mapping == NONE) {
                 return;
             }
@@ -427,21 +402,16 @@ final class PageGrowth {
             return false;
         }
         final Region range = region(table.growing.address());
-        final int chunk = arena.placement.liveChunk(range, table.growing.address());
-        arena.placement.prepareFree();
+        final int chunk = supply.placement.liveChunk(range, table.growing.address());
+        supply.placement.prepareFree();
         table.extents.putBackAll();
         table.abandonGrowth();
-        arena.placement.freeUnbacked(range, chunk, arena.placement.granules(range, chunk));
-        unfinished = NOTHING;
+        supply.placement.freeUnbacked(range, chunk, supply.placement.granules(range, chunk));
+        unfinished = Supply.NOTHING;
         return true;
     }
 
     private Region region(long address) {
-        return Objects.requireNonNull(arena.placement.regions().find(address));
-    }
-
-    /** Returns the counters. Under the lane's lock. */
-    List<AllocatorStats.Counter> statistics() {
-        return calls.statistics(choice.cap());
+        return Objects.requireNonNull(supply.placement.regions().find(address));
     }
 }

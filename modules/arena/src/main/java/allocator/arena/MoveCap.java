@@ -1,4 +1,4 @@
-package allocator.arena.compact;
+package allocator.arena;
 
 /**
  * Says when idle extents have been moved so often that the arena had better hold more. A number of allocations allows

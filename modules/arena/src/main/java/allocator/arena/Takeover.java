@@ -1,5 +1,6 @@
-package allocator.arena.compact;
+package allocator.arena;
 
+import allocator.arena.compact.PageTable;
 import java.util.List;
 
 /**
@@ -12,7 +13,7 @@ import java.util.List;
  * time.
  */
 final class Takeover {
-    private static final int NONE = Extents.NONE;
+    private static final int NONE = PageTable.NONE;
 
     /** What a lane needs is the most in use in two periods of at least this length; a lane is new for one. */
     private static final long PERIOD_NANOS = 1_000_000_000;
@@ -20,7 +21,9 @@ final class Takeover {
     /** A lane in which a run has ended is new until so many have: the first one may have begun elsewhere. */
     private static final int RUNS_WHILE_NEW = 2;
 
-    private final LanePages pages;
+    private final PageSupply supply;
+    private final Lane lane;
+    private final PageTable table;
     private final ExtentCalls calls;
     private final ExtentChoice choice;
 
@@ -38,8 +41,10 @@ final class Takeover {
     /** The pages that other lanes have released for this one, and that it has not created yet. */
     private long released;
 
-    Takeover(LanePages pages, ExtentCalls calls, ExtentChoice choice) {
-        this.pages = pages;
+    Takeover(PageSupply supply, ExtentCalls calls, ExtentChoice choice) {
+        this.supply = supply;
+        lane = supply.lane;
+        table = supply.table;
         this.calls = calls;
         this.choice = choice;
     }
@@ -53,18 +58,18 @@ final class Takeover {
      * @return the extent, {@link #NONE} if one is to be created
      */
     int take(int wanted, int most) {
-        final List<LanePages> others = pages.lane.others();
+        final List<PageSupply> others = supply.others();
         final long now = System.nanoTime();
         final boolean isNew = isNew(!others.isEmpty(), now);
         for (int i = 0; i < others.size(); i++) {
             final PageGrowth other = others.get(i).growth;
-            final int extent = other.takeover().offer(wanted, released < wanted ? Integer.MAX_VALUE : most, now, isNew);
-            if (extent != NONE && other.calls().pages(extent) <= most) {
-                return calls.takeOver(other.calls(), extent);
-            }
+            final int extent = other.takeover.offer(wanted, released < wanted ? Integer.MAX_VALUE : most, now, isNew);
             if (extent != NONE) {
-                final int size = other.calls().pages(extent);
-                other.calls().releaseSpare(extent);
+                final int size = others.get(i).table.extents.size(extent);
+                if (size <= most) {
+                    return calls.takeOver(other.calls, extent);
+                }
+                other.calls.releaseSpare(extent);
                 released += size;
             }
         }
@@ -81,7 +86,7 @@ final class Takeover {
         if (!isAdded) {
             return false;
         }
-        final long runs = pages.locked(pages.table.streams::runs);
+        final long runs = lane.locked(table.streams::runs);
         return now - added < PERIOD_NANOS || (runs > 0 && runs < RUNS_WHILE_NEW);
     }
 
@@ -90,18 +95,18 @@ final class Takeover {
      * object once it is taken: it would stay in hand where the Java heap ends.
      */
     private int offer(int wanted, int most, long now, boolean isForNew) {
-        return (int) pages.lane.lockedLong(() -> {
+        return (int) lane.lockedLong(() -> {
             if (isForNew || now - since >= PERIOD_NANOS) {
                 since = now;
-                pages.counters.endPeriod();
+                lane.counters.endPeriod();
             }
             if (isForNew) {
-                pages.counters.endPeriod();
+                lane.counters.endPeriod();
             }
-            final long spare = choice.spare(pages.counters.peakInChunks(0));
-            final int extent = spare > 0 ? pages.table.idleExtents.releasable(wanted, Math.min(spare, most)) : NONE;
+            final long spare = choice.spare(lane.counters.peakInChunks(0));
+            final int extent = spare > 0 ? table.idleExtents.releasable(wanted, Math.min(spare, most)) : NONE;
             if (extent != NONE) {
-                pages.table.extents.take(extent);
+                table.extents.take(extent);
             }
             return extent;
         });

@@ -1,5 +1,6 @@
-package allocator.arena.compact;
+package allocator.arena;
 
+import allocator.arena.compact.PageTable;
 import allocator.arena.page.PageSource;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.provider.support.event.DeviceCall;
@@ -9,13 +10,14 @@ import allocator.spi.AllocatorStats.Unit;
 import java.util.List;
 
 /**
- * The calls of the source, each with its effect on the tables. The caller holds the device lock, and has touched its
- * stack; the arena's lock is taken for the tables alone. What follows a call of the source does not fail.
+ * The calls of the source, each with its effect on the tables. The caller holds the device lock; the lane's lock is
+ * taken for the tables alone. What follows a call of the source does not fail.
  */
 final class ExtentCalls {
-    private static final int NONE = Extents.NONE;
+    private static final int NONE = PageTable.NONE;
 
-    private final LanePages arena;
+    private final PageSupply supply;
+    private final Lane lane;
     private final PageTable table;
     private final PageSource source;
 
@@ -26,15 +28,16 @@ final class ExtentCalls {
     private long peakMapped;
     private long peakPages;
 
-    ExtentCalls(LanePages arena) {
-        this.arena = arena;
-        table = arena.table;
-        source = arena.source;
+    ExtentCalls(PageSupply supply) {
+        this.supply = supply;
+        lane = supply.lane;
+        table = supply.table;
+        source = supply.source;
     }
 
     /** Creates an extent, which is in hand. Call {@link PageTable#ensureRoom} before. */
     int create(int pages) {
-        final DeviceCall call = AllocatorEvents.growing(source.info(), DevicePart.PAGES, pages * arena.pageBytes);
+        final DeviceCall call = AllocatorEvents.growing(source.info(), DevicePart.PAGES, pages * supply.pageBytes);
         final long begin = System.nanoTime();
         boolean isCreated = false;
         final long number;
@@ -45,16 +48,16 @@ final class ExtentCalls {
             call.end(isCreated, 0);
         }
         final long took = System.nanoTime() - begin;
-        arena.lock.lock();
+        lane.lock.lock();
         try {
             final int extent = table.extents.add(number, pages);
-            arena.counters.extended(pages * arena.pageBytes);
+            lane.counters.extended(pages * supply.pageBytes);
             peakPages = Math.max(peakPages, table.pages());
             creates++;
             nanos += took;
             return extent;
         } finally {
-            arena.lock.unlock();
+            lane.lock.unlock();
         }
     }
 
@@ -69,7 +72,7 @@ final class ExtentCalls {
         } finally {
             final long took = System.nanoTime() - begin;
             call.end(isMapped, table.address(place));
-            arena.lock.lock();
+            lane.lock.lock();
             try {
                 if (isMapped) {
                     table.claimMapped(place, extent);
@@ -80,7 +83,7 @@ final class ExtentCalls {
                 nanos += took;
                 peakMapped = Math.max(peakMapped, table.mappings.mappedPlaces());
             } finally {
-                arena.lock.unlock();
+                lane.lock.unlock();
             }
         }
     }
@@ -97,18 +100,18 @@ final class ExtentCalls {
             call.end(isUnmapped, table.address(mapping));
         }
         final long took = System.nanoTime() - begin;
-        arena.lock.lock();
+        lane.lock.lock();
         try {
             table.endUnmap(mapping);
             unmaps++;
             nanos += took;
         } finally {
-            arena.lock.unlock();
+            lane.lock.unlock();
         }
     }
 
     private DeviceCall mapping(int extent, boolean isMap) {
-        return AllocatorEvents.mapping(source.info(), table.extents.size(extent) * arena.pageBytes, isMap);
+        return AllocatorEvents.mapping(source.info(), table.extents.size(extent) * supply.pageBytes, isMap);
     }
 
     /**
@@ -116,66 +119,55 @@ final class ExtentCalls {
      * that fails, it is idle there. Call {@link PageTable#ensureRoom} before.
      */
     int takeOver(ExtentCalls other, int extent) {
-        boolean isUnmapped = false;
         try {
             other.endMappings(extent);
-            isUnmapped = true;
-        } finally {
-            if (!isUnmapped) {
-                other.putBack(extent);
-            }
+        } catch (Throwable e) {
+            other.putBack(extent);
+            throw e;
         }
         final int size = other.table.extents.size(extent);
         final long number = other.remove(extent, size);
-        arena.lock.lock();
+        lane.lock.lock();
         try {
-            arena.counters.extended(size * arena.pageBytes);
+            lane.counters.extended(size * supply.pageBytes);
             final int taken = table.extents.add(number, size);
             peakPages = Math.max(peakPages, table.pages());
             return taken;
         } finally {
-            arena.lock.unlock();
+            lane.lock.unlock();
         }
     }
 
     /** Releases an extent in hand, for another lane. If that fails, it is idle. */
     void releaseSpare(int extent) {
-        boolean isReleased = false;
         try {
             release(extent);
-            isReleased = true;
-        } finally {
-            if (!isReleased) {
-                putBack(extent);
-            }
+        } catch (Throwable e) {
+            putBack(extent);
+            throw e;
         }
     }
 
-    /** Returns the size of an extent in hand in pages. */
-    int pages(int extent) {
-        return table.extents.size(extent);
-    }
-
     private void putBack(int extent) {
-        arena.lock.lock();
+        lane.lock.lock();
         try {
             table.extents.putBack(extent);
         } finally {
-            arena.lock.unlock();
+            lane.lock.unlock();
         }
     }
 
     /** Removes an extent in hand that another lane takes over; returns its number in the source. */
     private long remove(int extent, int size) {
-        arena.lock.lock();
+        lane.lock.lock();
         try {
             final long number = table.extents.number(extent);
             table.extents.remove(extent);
-            arena.counters.detached();
-            arena.counters.returned(size * arena.pageBytes);
+            lane.counters.detached();
+            lane.counters.returned(size * supply.pageBytes);
             return number;
         } finally {
-            arena.lock.unlock();
+            lane.lock.unlock();
         }
     }
 
@@ -190,7 +182,7 @@ final class ExtentCalls {
     void release(int extent) {
         endMappings(extent);
         final DeviceCall call = AllocatorEvents.shrinking(
-                source.info(), DevicePart.PAGES, table.extents.size(extent) * arena.pageBytes);
+                source.info(), DevicePart.PAGES, table.extents.size(extent) * supply.pageBytes);
         final long begin = System.nanoTime();
         boolean isReleased = false;
         try {
@@ -200,21 +192,21 @@ final class ExtentCalls {
             call.end(isReleased, 0);
         }
         final long took = System.nanoTime() - begin;
-        arena.lock.lock();
+        lane.lock.lock();
         try {
-            final long byteSize = table.extents.size(extent) * arena.pageBytes;
+            final long byteSize = table.extents.size(extent) * supply.pageBytes;
             table.extents.remove(extent);
-            arena.counters.detached();
-            arena.counters.shrunk(byteSize);
+            lane.counters.detached();
+            lane.counters.shrunk(byteSize);
             nanos += took;
         } finally {
-            arena.lock.unlock();
+            lane.lock.unlock();
         }
     }
 
     /** Begins to end a mapping of an extent in hand; returns {@link #NONE} if it has none. */
     private int beginUnmap(int extent) {
-        arena.lock.lock();
+        lane.lock.lock();
         try {
             final int mapping = table.extents.mappings(extent);
             if (mapping != NONE) {
@@ -222,13 +214,13 @@ final class ExtentCalls {
             }
             return mapping;
         } finally {
-            arena.lock.unlock();
+            lane.lock.unlock();
         }
     }
 
     /** Returns the counters. Under the lane's lock. */
     List<AllocatorStats.Counter> statistics(MoveCap cap) {
-        final long pageBytes = arena.pageBytes;
+        final long pageBytes = supply.pageBytes;
         return List.of(
                 bytes("PhysicalBytes", table.pages() * pageBytes),
                 bytes("IdleBytes", table.idle() * pageBytes),
