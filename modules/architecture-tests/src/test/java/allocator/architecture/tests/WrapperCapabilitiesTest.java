@@ -3,7 +3,7 @@ package allocator.architecture.tests;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.arena.plan.ArenaPlans;
-import allocator.arena.plan.PlannedStreamAllocator;
+import allocator.arena.plan.PlannedAllocator;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.plan.PlanFile;
 import allocator.provider.support.UnreturnedMemory;
@@ -135,7 +135,7 @@ class WrapperCapabilitiesTest {
                     Files.createTempDirectory(folder, "p").resolve("plan.csv"),
                     "id,lower,upper,size,offset\n0,0,1," + SIZE + ",0\n");
             final ArenaPlans plans = ArenaPlans.of(List.of("plan"), List.of(PlanFile.read(plan)));
-            return new Wrapped(new PlannedStreamAllocator(target, plans), () -> -1);
+            return new Wrapped(new PlannedAllocator(target, plans), () -> -1);
         }),
         ADAPTED(target -> Wrapped.stack(new AllocatorResource(target), () -> -1)),
         COUNTED(target -> {

@@ -385,7 +385,7 @@ public class PlannedAllocator implements StreamAwareAllocator, ShrinkableAllocat
     public final ShrinkReport shrink() {
         final Failures failures = new Failures();
         final long[] released = new long[1];
-        failures.run(() -> released[0] = giveBack(false));
+        failures.run(() -> released[0] = giveBackCounted());
         locked(this::restart);
         final ShrinkReport[] report = new ShrinkReport[1];
         failures.run(() ->
@@ -394,6 +394,13 @@ public class PlannedAllocator implements StreamAwareAllocator, ShrinkableAllocat
                         : new ShrinkReport(0, 0, wrapped.stats().bytesHeld(), 0, 0));
         failures.throwIfAny();
         return PlannedReport.of(memory, released[0], report[0]);
+    }
+
+    /** Returns the memory, and how many bytes the device has taken back of it. */
+    private long giveBackCounted() {
+        final long held = wrapped.stats().bytesHeld();
+        final long given = giveBack(false);
+        return given == 0 ? 0 : Math.clamp(held - wrapped.stats().bytesHeld(), 0, given);
     }
 
     private void restart() {
