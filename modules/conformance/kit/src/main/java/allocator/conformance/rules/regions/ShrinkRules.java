@@ -262,6 +262,7 @@ public abstract class ShrinkRules extends Chapter {
     @ConformanceTest
     void optional_K02_aShrinkReturnsWhatALargeBlockLeft(Subject subject) {
         final ShrinkableAllocator allocator = subject.shrinkable(Map.of());
+        Subject.requireNoPlans(allocator);
         subject.stats(allocator);
         allocator.free(allocator.alloc(64 * MIB));
         allocator.shrink();
