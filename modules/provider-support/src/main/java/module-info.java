@@ -16,5 +16,6 @@ module java.allocator.provider.support {
     exports allocator.provider.support;
     exports allocator.provider.support.event;
     // Internal, no API. Qualified exports do not reach modules that a directory of providers adds.
+    exports allocator.provider.support.internal;
     exports allocator.provider.support.platform;
 }

@@ -3,7 +3,7 @@ package allocator.arena;
 import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Region;
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import java.util.Arrays;

@@ -1,7 +1,7 @@
 package allocator.arena;
 
 import allocator.arena.upstream.StreamWork;
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.SyncStream;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -4,7 +4,7 @@ import allocator.arena.page.PageSource;
 import allocator.arena.upstream.DeviceLock;
 import allocator.arena.upstream.HeldLimit;
 import allocator.arena.upstream.Upstream;
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.ShrinkReport;
 import java.util.ArrayList;

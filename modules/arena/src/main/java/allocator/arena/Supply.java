@@ -3,7 +3,7 @@ package allocator.arena;
 import allocator.arena.chunk.ConsistencyCheck;
 import allocator.arena.chunk.Repair;
 import allocator.arena.compact.PageTable;
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.AllocatorStats;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkReport.Held;

@@ -1,9 +1,9 @@
 package allocator.arena;
 
 import allocator.arena.chunk.BestFit;
-import allocator.provider.support.Failures;
-import allocator.provider.support.LongTable;
 import allocator.provider.support.event.DevicePart;
+import allocator.provider.support.internal.Failures;
+import allocator.provider.support.internal.LongTable;
 import allocator.spi.AllocatorSnapshot.Chunk;
 import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.DoubleFreeException;

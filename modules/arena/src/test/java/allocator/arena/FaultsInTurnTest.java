@@ -2,7 +2,7 @@ package allocator.arena;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;

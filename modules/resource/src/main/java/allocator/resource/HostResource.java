@@ -1,6 +1,6 @@
 package allocator.resource;
 
-import allocator.provider.support.Sizes;
+import allocator.provider.support.internal.Sizes;
 import allocator.provider.support.platform.CLibrary;
 import allocator.provider.support.platform.Platform;
 import allocator.resource.base.LiveTable;

@@ -1,6 +1,6 @@
 package allocator.resource;
 
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.resource.base.NativeMemory;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

@@ -1,6 +1,6 @@
 package allocator.resource;
 
-import allocator.provider.support.BriefLock;
+import allocator.provider.support.internal.BriefLock;
 import allocator.spi.Allocator;
 import allocator.testkit.OwnJvm;
 import allocator.testkit.SmallHeap;

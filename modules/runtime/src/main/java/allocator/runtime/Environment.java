@@ -1,7 +1,7 @@
 package allocator.runtime;
 
-import allocator.provider.support.Failures;
 import allocator.provider.support.event.AllocatorEvents;
+import allocator.provider.support.internal.Failures;
 import allocator.runtime.RegisteredProvider.Candidate;
 import allocator.runtime.SessionPlanner.Plan;
 import allocator.runtime.discovery.LoadedFactory;

@@ -1,6 +1,6 @@
 package allocator.runtime;
 
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.runtime.RegisteredProvider.Candidate;
 import allocator.runtime.discovery.Causes;
 import allocator.runtime.discovery.LoadedFactory;

@@ -1,7 +1,7 @@
 package allocator.runtime;
 
-import allocator.provider.support.Failures;
 import allocator.provider.support.Limit;
+import allocator.provider.support.internal.Failures;
 import allocator.runtime.discovery.LoadedFactory;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.lifetime.AllocatorInstances;

@@ -1,6 +1,6 @@
 package allocator.runtime;
 
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.runtime.SessionPlanner.Part;
 import allocator.runtime.options.ShrinkTarget;
 import allocator.runtime.transfer.StagingMemory;

@@ -1,7 +1,7 @@
 package allocator.runtime;
 
-import allocator.provider.support.Failures;
-import allocator.provider.support.NativeAccess;
+import allocator.provider.support.internal.Failures;
+import allocator.provider.support.internal.NativeAccess;
 import allocator.spi.OutOfMemoryException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

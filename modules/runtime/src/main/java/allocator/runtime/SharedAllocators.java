@@ -1,6 +1,6 @@
 package allocator.runtime;
 
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.runtime.AllocatorReport.Source;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.inspection.FailureSnapshots;

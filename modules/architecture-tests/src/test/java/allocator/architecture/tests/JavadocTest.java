@@ -28,6 +28,7 @@ class JavadocTest {
     private static final Set<String> INTERNAL = Set.of(
             "allocator.onnxruntime.block",
             "allocator.onnxruntime.support",
+            "allocator.provider.support.internal",
             "allocator.provider.support.platform",
             "allocator.runtime.inspection");
 

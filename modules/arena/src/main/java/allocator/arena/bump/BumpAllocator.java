@@ -1,9 +1,9 @@
 package allocator.arena.bump;
 
 import allocator.arena.upstream.StreamWork;
-import allocator.provider.support.Failures;
 import allocator.provider.support.Limit;
 import allocator.provider.support.event.AllocatorEvents;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;

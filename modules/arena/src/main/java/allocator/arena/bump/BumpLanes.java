@@ -2,7 +2,7 @@ package allocator.arena.bump;
 
 import allocator.arena.bump.BlockRegion.Kind;
 import allocator.provider.support.BlockCounters;
-import allocator.provider.support.LongTable;
+import allocator.provider.support.internal.LongTable;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorSnapshot.Chunk;
 import allocator.spi.AllocatorSnapshot.Region;

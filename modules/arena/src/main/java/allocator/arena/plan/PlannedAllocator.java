@@ -1,8 +1,8 @@
 package allocator.arena.plan;
 
 import allocator.arena.upstream.StreamWork;
-import allocator.provider.support.BriefLock;
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.BriefLock;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorOptions;

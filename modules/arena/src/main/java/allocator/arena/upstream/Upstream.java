@@ -1,11 +1,11 @@
 package allocator.arena.upstream;
 
-import allocator.provider.support.Failures;
-import allocator.provider.support.LogLimit;
 import allocator.provider.support.UnreturnedMemory;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.provider.support.event.DeviceCall;
 import allocator.provider.support.event.DevicePart;
+import allocator.provider.support.internal.Failures;
+import allocator.provider.support.internal.LogLimit;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;

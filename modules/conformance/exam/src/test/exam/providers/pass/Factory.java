@@ -1,7 +1,7 @@
 package exam.pass;
 
-import allocator.provider.support.Copies;
-import allocator.provider.support.Endings;
+import allocator.provider.support.internal.Copies;
+import allocator.provider.support.internal.Endings;
 import allocator.provider.support.Limit;
 import allocator.provider.support.References;
 import allocator.spi.Allocator;

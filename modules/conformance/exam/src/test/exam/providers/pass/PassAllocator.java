@@ -2,7 +2,7 @@ package exam.pass;
 
 import allocator.provider.support.BlockLedger;
 import allocator.provider.support.Limit;
-import allocator.provider.support.Sizes;
+import allocator.provider.support.internal.Sizes;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;

@@ -1,6 +1,6 @@
 package allocator.arrow;
 
-import allocator.provider.support.LogLimit;
+import allocator.provider.support.internal.LogLimit;
 import allocator.resource.budget.Budget;
 import allocator.resource.budget.Budget.Status;
 import allocator.resource.budget.BudgetDump;

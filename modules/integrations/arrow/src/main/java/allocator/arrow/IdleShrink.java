@@ -1,6 +1,6 @@
 package allocator.arrow;
 
-import allocator.provider.support.LogLimit;
+import allocator.provider.support.internal.LogLimit;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
 import java.lang.System.Logger.Level;

@@ -1,6 +1,6 @@
 package allocator.arrow;
 
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.resource.leak.LeakReport;
 import java.io.IOException;
 import java.io.UncheckedIOException;

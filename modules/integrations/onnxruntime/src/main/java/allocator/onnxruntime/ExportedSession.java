@@ -1,7 +1,7 @@
 package allocator.onnxruntime;
 
 import allocator.onnxruntime.block.SessionBudget;
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceType;

@@ -2,7 +2,7 @@ package allocator.onnxruntime;
 
 import allocator.onnxruntime.block.BlockSizes;
 import allocator.onnxruntime.block.SessionBudget;
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.OutOfMemoryException;

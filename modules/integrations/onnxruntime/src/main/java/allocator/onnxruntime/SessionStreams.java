@@ -1,6 +1,6 @@
 package allocator.onnxruntime;
 
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

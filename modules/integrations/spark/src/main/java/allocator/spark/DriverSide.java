@@ -2,7 +2,7 @@ package allocator.spark;
 
 import allocator.provider.support.Limit;
 import allocator.provider.support.NamedProvider;
-import allocator.provider.support.ProviderVersion;
+import allocator.provider.support.internal.ProviderVersion;
 import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;
 import com.codahale.metrics.Gauge;

@@ -1,7 +1,7 @@
 package allocator.spark;
 
-import allocator.provider.support.Failures;
 import allocator.provider.support.NamedProvider;
+import allocator.provider.support.internal.Failures;
 import allocator.resource.budget.Budget;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;

@@ -1,7 +1,7 @@
 package allocator.spark;
 
-import allocator.provider.support.Failures;
-import allocator.provider.support.ProviderVersion;
+import allocator.provider.support.internal.Failures;
+import allocator.provider.support.internal.ProviderVersion;
 import com.codahale.metrics.Gauge;
 import com.codahale.metrics.MetricRegistry;
 import java.io.IOException;

@@ -5,7 +5,7 @@ import ai.onnxruntime.OrtSession.SessionOptions;
 import allocator.onnxruntime.AllocatorSession;
 import allocator.onnxruntime.OnnxRuntimeAllocators;
 import allocator.onnxruntime.SessionSettings;
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.resource.budget.Budget;
 import java.nio.file.Files;
 import java.nio.file.Path;

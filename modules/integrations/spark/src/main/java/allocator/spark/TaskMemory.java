@@ -1,6 +1,6 @@
 package allocator.spark;
 
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.resource.budget.Budget;
 import allocator.spi.Allocator;
 import allocator.spi.HostAccessibleAllocator;

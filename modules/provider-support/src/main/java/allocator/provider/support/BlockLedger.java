@@ -1,6 +1,10 @@
 package allocator.provider.support;
 
 import allocator.provider.support.event.AllocatorEvents;
+import allocator.provider.support.internal.ChangeMark;
+import allocator.provider.support.internal.Failures;
+import allocator.provider.support.internal.LogLimit;
+import allocator.provider.support.internal.LongTable;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorSnapshot.Chunk;
 import allocator.spi.AllocatorSnapshot.State;

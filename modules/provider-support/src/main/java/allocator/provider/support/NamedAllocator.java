@@ -1,5 +1,7 @@
 package allocator.provider.support;
 
+import allocator.provider.support.internal.Failures;
+import allocator.provider.support.internal.NativeAccess;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.DeviceException;

@@ -1,5 +1,6 @@
 package allocator.provider.support;
 
+import allocator.provider.support.internal.Failures;
 import allocator.spi.DeviceDiscovery;
 import allocator.spi.DeviceType;
 import allocator.spi.EpFactory;

@@ -1,5 +1,6 @@
 package allocator.provider.support;
 
+import allocator.provider.support.internal.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import java.util.ArrayList;

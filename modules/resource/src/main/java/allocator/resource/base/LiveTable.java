@@ -1,8 +1,8 @@
 package allocator.resource.base;
 
-import allocator.provider.support.BriefLock;
-import allocator.provider.support.ChangeMark;
-import allocator.provider.support.LongTable;
+import allocator.provider.support.internal.BriefLock;
+import allocator.provider.support.internal.ChangeMark;
+import allocator.provider.support.internal.LongTable;
 import allocator.spi.InvalidSizeException;
 import org.jspecify.annotations.Nullable;
 

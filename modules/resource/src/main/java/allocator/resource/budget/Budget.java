@@ -1,7 +1,7 @@
 package allocator.resource.budget;
 
-import allocator.provider.support.BriefLock;
-import allocator.provider.support.ChangeMark;
+import allocator.provider.support.internal.BriefLock;
+import allocator.provider.support.internal.ChangeMark;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.OutOfMemoryException;

@@ -1,6 +1,6 @@
 package allocator.resource.log;
 
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.resource.StreamOrderedMemoryResource;
 import allocator.resource.log.RmmLog.Action;
 import allocator.resource.log.RmmLog.Entry;

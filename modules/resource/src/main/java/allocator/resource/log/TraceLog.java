@@ -1,6 +1,6 @@
 package allocator.resource.log;
 
-import allocator.provider.support.LongTable;
+import allocator.provider.support.internal.LongTable;
 import allocator.spi.OptionKey;
 import allocator.spi.SyncStream;
 import java.io.IOException;

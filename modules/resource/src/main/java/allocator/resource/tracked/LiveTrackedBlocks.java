@@ -1,6 +1,6 @@
 package allocator.resource.tracked;
 
-import allocator.provider.support.LongTable;
+import allocator.provider.support.internal.LongTable;
 import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

@@ -1,6 +1,6 @@
 package allocator.resource.tracked;
 
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.resource.MemoryResource;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;

@@ -1,6 +1,6 @@
 package allocator.resource.tracked;
 
-import allocator.provider.support.LogLimit;
+import allocator.provider.support.internal.LogLimit;
 import allocator.resource.StreamOrderedMemoryResource;
 import allocator.resource.budget.Budget;
 import allocator.spi.OutOfMemoryException;

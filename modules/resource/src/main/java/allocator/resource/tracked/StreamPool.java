@@ -1,6 +1,6 @@
 package allocator.resource.tracked;
 
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.SyncStream;
 import java.util.HashMap;
 import java.util.Map;

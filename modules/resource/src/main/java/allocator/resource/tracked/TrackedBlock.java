@@ -1,6 +1,6 @@
 package allocator.resource.tracked;
 
-import allocator.provider.support.BriefLock;
+import allocator.provider.support.internal.BriefLock;
 import allocator.resource.tracked.TrackedBlockException.Kind;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;

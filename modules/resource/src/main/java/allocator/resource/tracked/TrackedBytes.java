@@ -1,6 +1,6 @@
 package allocator.resource.tracked;
 
-import allocator.provider.support.BriefLock;
+import allocator.provider.support.internal.BriefLock;
 import allocator.resource.budget.Budget;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;

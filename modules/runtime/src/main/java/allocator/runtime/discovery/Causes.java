@@ -1,7 +1,7 @@
 package allocator.runtime.discovery;
 
-import allocator.provider.support.Failures;
-import allocator.provider.support.NativeAccess;
+import allocator.provider.support.internal.Failures;
+import allocator.provider.support.internal.NativeAccess;
 import java.util.List;
 import java.util.Objects;
 import java.util.regex.Matcher;

@@ -1,6 +1,6 @@
 package allocator.runtime.discovery;
 
-import allocator.provider.support.NativeAccess;
+import allocator.provider.support.internal.NativeAccess;
 import allocator.spi.EpFactory;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -1,6 +1,6 @@
 package allocator.runtime.discovery;
 
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.EpFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;

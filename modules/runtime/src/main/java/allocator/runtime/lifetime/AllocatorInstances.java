@@ -1,6 +1,6 @@
 package allocator.runtime.lifetime;
 
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.Allocator;
 import java.util.ArrayList;
 import java.util.HashSet;

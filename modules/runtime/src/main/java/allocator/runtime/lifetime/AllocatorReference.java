@@ -1,6 +1,6 @@
 package allocator.runtime.lifetime;
 
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.runtime.lifetime.AllocatorInstances.Instance;
 import allocator.spi.Allocator;
 import allocator.spi.OptionKey;

@@ -1,7 +1,7 @@
 package allocator.runtime.lifetime;
 
-import allocator.provider.support.Failures;
 import allocator.provider.support.UseGuard;
+import allocator.provider.support.internal.Failures;
 import allocator.runtime.discovery.Log;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;

@@ -1,6 +1,6 @@
 package allocator.runtime.transfer;
 
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.runtime.transfer.StagingMemory.Buffer;
 import allocator.spi.MemoryRange;
 import allocator.spi.SyncStream;

@@ -1,6 +1,6 @@
 package allocator.runtime.transfer;
 
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceType;

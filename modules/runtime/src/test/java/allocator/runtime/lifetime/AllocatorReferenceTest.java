@@ -3,7 +3,7 @@ package allocator.runtime.lifetime;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.DeviceException;
 import allocator.spi.UnknownAllocatorException;

@@ -1,6 +1,6 @@
 package allocator.simulation.structure;
 
-import allocator.provider.support.BriefLock;
+import allocator.provider.support.internal.BriefLock;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.junit.jupiter.api.Test;
 

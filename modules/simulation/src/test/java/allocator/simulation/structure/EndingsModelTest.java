@@ -1,6 +1,6 @@
 package allocator.simulation.structure;
 
-import allocator.provider.support.Endings;
+import allocator.provider.support.internal.Endings;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Validate;

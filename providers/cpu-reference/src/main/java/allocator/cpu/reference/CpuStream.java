@@ -1,7 +1,7 @@
 package allocator.cpu.reference;
 
 import allocator.provider.support.StreamOwner;
-import allocator.provider.support.StreamUsers;
+import allocator.provider.support.internal.StreamUsers;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;

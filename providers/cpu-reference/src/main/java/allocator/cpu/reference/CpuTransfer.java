@@ -1,6 +1,6 @@
 package allocator.cpu.reference;
 
-import allocator.provider.support.Copies;
+import allocator.provider.support.internal.Copies;
 import allocator.spi.DataTransfer;
 import allocator.spi.DeviceType;
 import allocator.spi.MemoryInfo;

@@ -1,8 +1,8 @@
 package allocator.cpu.reference;
 
 import allocator.provider.support.BlockLedger;
-import allocator.provider.support.Sizes;
 import allocator.provider.support.UnreturnedMemory;
+import allocator.provider.support.internal.Sizes;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorStats;

@@ -1,7 +1,7 @@
 package allocator.cpu.reference;
 
 import allocator.arena.page.PageSource;
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.provider.support.platform.OperatingSystem;
 import allocator.provider.support.platform.Platform;
 import allocator.spi.AllocatorException;

@@ -8,7 +8,7 @@ import allocator.cuda.memory.CudaAllocator;
 import allocator.cuda.memory.CudaDevice;
 import allocator.cuda.memory.CudaSyncStream;
 import allocator.cuda.memory.DeviceMemory;
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;

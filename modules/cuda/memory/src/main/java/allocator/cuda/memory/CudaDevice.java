@@ -4,7 +4,7 @@ import allocator.cuda.driver.CudaDeviceInfo;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.memory.check.StreamChecks;
-import allocator.provider.support.Endings;
+import allocator.provider.support.internal.Endings;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceType;
 import allocator.spi.EpDevice;

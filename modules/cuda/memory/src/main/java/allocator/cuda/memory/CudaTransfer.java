@@ -6,7 +6,7 @@ import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.driver.HostSegments;
 import allocator.cuda.memory.check.StreamChecks;
 import allocator.cuda.memory.check.Submission;
-import allocator.provider.support.Copies;
+import allocator.provider.support.internal.Copies;
 import allocator.spi.DataTransfer;
 import allocator.spi.DeviceType;
 import allocator.spi.MemoryInfo;

@@ -2,9 +2,9 @@ package allocator.cuda.memory;
 
 import allocator.cuda.driver.CudaException;
 import allocator.provider.support.BlockLedger;
-import allocator.provider.support.Sizes;
 import allocator.provider.support.UnreturnedMemory;
 import allocator.provider.support.UseGuard;
+import allocator.provider.support.internal.Sizes;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorSnapshot;

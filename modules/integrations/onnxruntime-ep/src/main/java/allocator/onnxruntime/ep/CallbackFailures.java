@@ -4,7 +4,7 @@ import ai.onnxruntime.OrtException;
 import allocator.onnxruntime.OnnxRuntimeException;
 import allocator.onnxruntime.ep.abi.FailureSink;
 import allocator.onnxruntime.support.RecentFailures;
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.Optional;

@@ -10,7 +10,7 @@ import allocator.onnxruntime.ep.host.HostedDevices;
 import allocator.onnxruntime.ep.host.HostedFactory;
 import allocator.onnxruntime.ep.host.Uses;
 import allocator.onnxruntime.ep.library.Machine;
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.provider.support.platform.Platform;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.EpFactory;

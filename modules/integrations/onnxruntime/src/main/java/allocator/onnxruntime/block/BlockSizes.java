@@ -1,7 +1,7 @@
 package allocator.onnxruntime.block;
 
-import allocator.provider.support.BriefLock;
-import allocator.provider.support.LongTable;
+import allocator.provider.support.internal.BriefLock;
+import allocator.provider.support.internal.LongTable;
 import java.util.Arrays;
 import java.util.NavigableMap;
 import java.util.TreeMap;

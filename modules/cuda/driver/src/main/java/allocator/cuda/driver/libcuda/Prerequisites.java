@@ -2,7 +2,7 @@ package allocator.cuda.driver.libcuda;
 
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
-import allocator.provider.support.NativeAccess;
+import allocator.provider.support.internal.NativeAccess;
 import allocator.provider.support.platform.OperatingSystem;
 import allocator.provider.support.platform.Platform;
 import allocator.provider.support.platform.Processor;

@@ -1,6 +1,6 @@
 package allocator.onnxruntime.ep.host;
 
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.DeviceException;
 import allocator.spi.EpFactory;

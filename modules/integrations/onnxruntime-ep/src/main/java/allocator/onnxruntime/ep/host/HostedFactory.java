@@ -3,7 +3,7 @@ package allocator.onnxruntime.ep.host;
 import allocator.onnxruntime.ep.abi.EpApi;
 import allocator.onnxruntime.ep.abi.FailureSink;
 import allocator.onnxruntime.ep.abi.Hosted;
-import allocator.provider.support.Failures;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.DataTransfer;

@@ -2,7 +2,7 @@ package com.example.buddy;
 
 import allocator.provider.support.BlockCounters;
 import allocator.provider.support.Limit;
-import allocator.provider.support.Sizes;
+import allocator.provider.support.internal.Sizes;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;

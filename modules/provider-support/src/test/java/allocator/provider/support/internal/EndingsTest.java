@@ -1,4 +1,4 @@
-package allocator.provider.support;
+package allocator.provider.support.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

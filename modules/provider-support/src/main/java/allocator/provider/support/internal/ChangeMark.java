@@ -1,4 +1,4 @@
-package allocator.provider.support;
+package allocator.provider.support.internal;
 
 /**
  * Shows that an error ended a change halfway. A section that changes several fields calls {@link #begin} first and

@@ -1,4 +1,4 @@
-package allocator.provider.support;
+package allocator.provider.support.internal;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;

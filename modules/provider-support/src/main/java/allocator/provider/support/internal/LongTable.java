@@ -1,4 +1,4 @@
-package allocator.provider.support;
+package allocator.provider.support.internal;
 
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;

@@ -1,4 +1,4 @@
-package allocator.provider.support;
+package allocator.provider.support.internal;
 
 import allocator.spi.DataTransfer;
 import allocator.spi.InvalidSizeException;
