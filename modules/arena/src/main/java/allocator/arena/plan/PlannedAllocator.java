@@ -396,11 +396,11 @@ public class PlannedAllocator implements StreamAwareAllocator, ShrinkableAllocat
         return PlannedReport.of(memory, released[0], report[0]);
     }
 
-    /** Returns the memory, and how many bytes the device has taken back of it. */
+    /** Returns the memory, and how many bytes of it the device has taken back, if the wrapped allocator counts them. */
     private long giveBackCounted() {
         final long held = wrapped.stats().bytesHeld();
         final long given = giveBack(false);
-        return given == 0 ? 0 : Math.clamp(held - wrapped.stats().bytesHeld(), 0, given);
+        return held < given ? given : Math.clamp(held - wrapped.stats().bytesHeld(), 0, given);
     }
 
     private void restart() {
