@@ -177,7 +177,7 @@ final class Lanes {
                 parts);
     }
 
-    /** Returns a number that rises as that of a {@link Supply#changes lane's} memory does. */
+    /** Returns the sum of the {@linkplain Supply#changes changes} of all lanes. */
     long changes() {
         long changes = 0;
         for (final Lane lane : all) {

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * Where the chunks of a lane get memory: {@link RegionSupply regions} of the upstream allocator, or {@link PageSupply
  * pages} that are mapped where chunks are in use.
  *
- * <p>Abstract is what both do in a way of their own. What has a body, only one of them has more of.
+ * <p>An abstract method differs in both; a method with a body is overridden by one of them.
  */
 abstract sealed class Supply permits RegionSupply, PageSupply {
     /** What {@link #pending} returns if no stream may use the memory. */
