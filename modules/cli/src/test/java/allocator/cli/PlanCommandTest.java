@@ -197,8 +197,10 @@ class PlanCommandTest {
                         .append(",0\n");
                 live.add(id);
                 if (live.size() > 10_000) {
+                    final int index = random.nextInt(live.size());
+                    final int last = live.removeLast();
                     trace.append("f,")
-                            .append(live.remove(random.nextInt(live.size())))
+                            .append(index == live.size() ? last : live.set(index, last))
                             .append(",0,0\n");
                 }
             }

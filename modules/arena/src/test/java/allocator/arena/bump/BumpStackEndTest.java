@@ -98,7 +98,7 @@ class BumpStackEndTest {
 
         private void step(SmallStack stack) {
             final FakeStream stream = streams.get(random.nextInt(2));
-            final long byteSize = 1 + random.nextInt(3000);
+            final long byteSize = 1L + random.nextInt(3000);
             switch (random.nextInt(10)) {
                 case 0 -> stack.callNearEnd(12, () -> allocator.endRun(stream));
                 case 1 -> stack.callNearEnd(12, () -> allocator.releaseStream(stream));

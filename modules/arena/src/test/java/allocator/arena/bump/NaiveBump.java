@@ -112,7 +112,7 @@ final class NaiveBump {
                                 .stream()
                                 .flatMap(ofLane -> smallest(byteSize, ofLane.stream()).stream())
                                 .min(Comparator.<Region>comparingLong(region -> region.byteSize)
-                                        .thenComparing(region -> region.base)))
+                                        .thenComparingLong(region -> region.base)))
                 .orElse(null);
     }
 
