@@ -19,6 +19,7 @@ import java.util.stream.Stream;
  * What is shipped, and what its users make of it outside the reactor: a program that does {@code Day}'s work, and jars
  * of two vendors.
  */
+@SuppressWarnings("UnnecessaryLambda") // predicates with names
 final class Shipped {
     /** The root of the checkout. */
     static final Path ROOT = Path.of("../..").toAbsolutePath().normalize();

@@ -111,7 +111,8 @@ class WrapperCapabilitiesTest {
     }
 
     /** The wrappers of allocators. */
-    private enum Wrapper {
+    @SuppressWarnings("ImmutableEnumChecker") // a maker has no state
+    enum Wrapper {
         RECORDED(target -> {
             final Recorder recorder =
                     new Recorder(Files.createTempDirectory(folder, "r").resolve("trace.csv"));

@@ -40,7 +40,7 @@ class RandomProgramTest {
             new RandomProgram(seed, driver).run();
             calls = driver.controls().calls();
         }
-        for (long call = 1 + result % Share.step(); call <= calls; call += Share.step()) {
+        for (long call = 1L + result % Share.step(); call <= calls; call += Share.step()) {
             final long failing = call;
             assertThatCode(() -> {
                         try (SimulatedCudaDriver driver = newDriver()) {

@@ -48,7 +48,7 @@ public final class Redeployed {
     /** Runs it. */
     public static void main(String[] args) throws Exception {
         final List<URL> urls = new ArrayList<>();
-        for (final String entry : args[0].split(File.pathSeparator)) {
+        for (final String entry : args[0].split(File.pathSeparator, -1)) {
             urls.add(Path.of(entry).toUri().toURL());
         }
         System.setProperty("closes", args[1]);
