@@ -9,7 +9,6 @@ import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceDiscovery;
-import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
 import allocator.spi.EpDevice;
 import allocator.spi.EpFactory;
@@ -114,16 +113,20 @@ public final class MallocFactory implements EpFactory {
         static long malloc(long byteSize) {
             try {
                 return (long) MALLOC.invokeExact(byteSize);
+            } catch (RuntimeException | Error e) {
+                throw e;
             } catch (Throwable e) {
-                throw new DeviceException("malloc failed", e);
+                throw new AssertionError("a function of C throws nothing else", e);
             }
         }
 
         static void free(long address) {
             try {
                 FREE.invokeExact(address);
+            } catch (RuntimeException | Error e) {
+                throw e;
             } catch (Throwable e) {
-                throw new DeviceException("free failed", e);
+                throw new AssertionError("a function of C throws nothing else", e);
             }
         }
     }
@@ -158,8 +161,13 @@ public final class MallocFactory implements EpFactory {
                         "malloc returned no memory",
                         Shortage.ofDevice(MEMORY, byteSize, OutOfMemoryException.UNKNOWN));
             }
-            live.put(address, byteSize);
-            counters.allocated(byteSize, byteSize);
+            try {
+                live.put(address, byteSize);
+            } catch (Throwable e) { // the end of the Java heap: the block would be lost
+                C.free(address);
+                throw e;
+            }
+            counters.allocated(byteSize, byteSize); // what the block takes, and what was requested
             return address;
         }
 
