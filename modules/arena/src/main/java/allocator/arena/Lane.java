@@ -177,17 +177,19 @@ final class Lane {
 
     /** Frees an allocation or a reserve of this lane. */
     void free(long address) {
+        boolean hasBegun = false;
         boolean isFreed = false;
         lock.lock();
         try {
             begin();
+            hasBegun = true; // from here on the step is that of this free
             final Region region = regions.find(address);
             if (region != null) {
                 freeChunk(region, address);
                 isFreed = true;
             }
         } catch (VirtualMachineError e) {
-            if (placement.step != BestFit.FREED) {
+            if (!hasBegun || placement.step != BestFit.FREED) {
                 throw e;
             }
             isFreed = true; // the free has taken effect; the next call repairs what follows from it
