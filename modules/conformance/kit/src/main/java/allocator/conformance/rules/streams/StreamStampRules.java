@@ -142,7 +142,10 @@ public abstract class StreamStampRules extends Chapter {
         int others = 0;
         for (final MemoryInfo info : subject.othersWithRoom()) {
             if (subject.isSameDevice(info, subject.memory())
-                    && subject.create(info, Map.of()) instanceof StreamAwareAllocator allocator
+                    && subject.create(info, Map.of())
+                                    .as(StreamAwareAllocator.class)
+                                    .orElse(null)
+                            instanceof StreamAwareAllocator allocator
                     && !allocator.isOrderedByDevice()
                     && subject.counts(allocator)) {
                 others++;
