@@ -169,27 +169,25 @@ final class PoolSource {
         if (byteSize > limit.bytes() - held && byteSize > held - attribute(PoolAttribute.USED_MEM_CURRENT)) {
             return 0;
         }
-        long address = 0;
-        boolean hasReturned = false;
+        final long address;
         try {
             address = allocateOrRetry(byteSize, stream, isReserve);
-            hasReturned = true;
-        } finally {
-            if (address == 0) {
-                trimAfter(stream, hasReturned);
-            }
+        } catch (Throwable e) {
+            trimAfterFailure(stream);
+            throw e;
+        }
+        if (address == 0) {
+            trim(handle(stream));
         }
         return address;
     }
 
-    /** Returns what was given back on a stream just now to the device; fails only where nothing else has failed. */
-    private void trimAfter(@Nullable CudaSyncStream stream, boolean mayThrow) {
+    /** Returns what was given back on a stream just now to the device, if that is possible: the failure counts. */
+    private void trimAfterFailure(@Nullable CudaSyncStream stream) {
         try {
             trim(handle(stream));
-        } catch (CudaException e) {
-            if (mayThrow) {
-                throw e;
-            }
+        } catch (Throwable e) {
+            // The next trim returns it.
         }
     }
 
