@@ -251,7 +251,7 @@ public final class BfcArena {
     }
 
     /**
-     * Returns the number of lanes: one, and one for each stream and thread that contended for a lane too often, up to
+     * Returns the number of lanes: one, and more as streams and threads contended for the first one too often, up to
      * {@link ArenaConfig#maxLanes}.
      *
      * @return at least 1; it never decreases

@@ -16,9 +16,9 @@ public interface UnreturnedMemory {
     long unreturnedBytes();
 
     /**
-     * Offers that memory to the device again, each block once. Does nothing while an allocation is under way, since the
-     * device may have taken the memory although it reported a failure, and may be handing it out. May block as long as
-     * the device does. Returns normally also if the device fails again.
+     * Offers that memory to the device again, each block once. While an allocation is under way only what waits for its
+     * stream is offered, since the device may have taken the rest although it reported a failure, and may be handing it
+     * out. May block as long as the device does. Returns normally also if the device fails again.
      *
      * @return the bytes that the device has taken back
      */

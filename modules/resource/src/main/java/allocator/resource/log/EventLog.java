@@ -32,7 +32,7 @@ public final class EventLog implements ResourceLog {
         }
     }
 
-    /** Records nothing: the {@link LoggingResource} has the exception, with its figures, in {@link #failed} only. */
+    /** Records nothing: the event of a failure has figures of the exception, which a log does not get. */
     @Override
     public void failed(long byteSize, @Nullable SyncStream stream) {}
 

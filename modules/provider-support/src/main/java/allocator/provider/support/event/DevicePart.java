@@ -13,9 +13,7 @@ public enum DevicePart {
     /** What an arena holds when it is closed: regions and reserves. */
     CLOSED("close"),
     /** Memory that was just taken and is of no use. */
-    UNUSED("unused"),
-    /** Memory that an earlier call failed to return. */
-    UNRETURNED("unreturned");
+    UNUSED("unused");
 
     final String text;
 

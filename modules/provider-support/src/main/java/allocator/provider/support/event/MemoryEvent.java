@@ -146,7 +146,7 @@ abstract class MemoryEvent extends Event {
     @StackTrace
     static final class Growth extends OfDevice {
         @Label("Part")
-        @Description("region, reserve, pages, pool")
+        @Description("region, reserve, pages")
         String part = "";
     }
 
@@ -157,7 +157,7 @@ abstract class MemoryEvent extends Event {
     @StackTrace(false)
     static final class Shrink extends OfDevice {
         @Label("Part")
-        @Description("region, reserve, pages, pool, close, unused, unreturned")
+        @Description("region, reserve, pages, pool, close, unused")
         String part = "";
     }
 
