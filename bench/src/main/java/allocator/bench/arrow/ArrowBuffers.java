@@ -45,9 +45,9 @@ public class ArrowBuffers {
     private static final int BURST = 512;
     private static final int PAGE = 4096;
 
-    /** What makes the buffers. */
+    /** What makes the buffers, opened and closed by the state that it is a part of. */
     @State(Scope.Thread)
-    public static class Manager {
+    public abstract static class Manager {
         /** Its name. */
         @Param({"unsafe", "netty", "ours", "ours-quick", "ours-compact"})
         public String manager = "";
@@ -55,15 +55,13 @@ public class ArrowBuffers {
         private Optional<ArrowMemory> memory = Optional.empty();
         private @Nullable BufferAllocator root;
 
-        /** Opens it. */
-        @Setup
-        public void open() {
+        final void open() {
             memory = ArrowManager.of(manager).open();
             root = ArrowManager.root(memory);
             root.buffer(64).close();
         }
 
-        private ArrowBuf[] buffers(int count, long byteSize) {
+        final ArrowBuf[] buffers(int count, long byteSize) {
             final ArrowBuf[] buffers = new ArrowBuf[count];
             for (int i = 0; i < count; i++) {
                 buffers[i] = buffer(byteSize);
@@ -71,13 +69,15 @@ public class ArrowBuffers {
             return buffers;
         }
 
-        private ArrowBuf buffer(long byteSize) {
+        final ArrowBuf buffer(long byteSize) {
             return Objects.requireNonNull(root).buffer(byteSize);
         }
 
-        /** Closes it. */
-        @TearDown
-        public void close() {
+        final void shrink() {
+            memory.ifPresent(ArrowMemory::shrink);
+        }
+
+        final void close() {
             Objects.requireNonNull(root).close();
             memory.ifPresent(ArrowMemory::close);
         }
@@ -85,7 +85,7 @@ public class ArrowBuffers {
 
     /** The live buffers. */
     @State(Scope.Thread)
-    public static class Live {
+    public static class Live extends Manager {
         private static final long MOST_BYTES = 1L << 28;
         private static final int MOST = 1024;
         private static final long MOST_WARM_UP_BYTES = 1 << 16;
@@ -100,34 +100,56 @@ public class ArrowBuffers {
 
         /** Makes them, after others, so that no size is measured with code that knows no other. */
         @Setup
-        public void fill(Manager manager) {
+        public void fill() {
+            open();
             for (long other = 64; other <= MOST_WARM_UP_BYTES; other *= 4) {
-                fill(manager, other);
+                fill(other);
                 for (int i = 0; i < WARM_UP_PAIRS; i++) {
-                    replace(manager, other);
+                    replace(other);
                 }
                 drain();
             }
-            fill(manager, size);
+            fill(size);
         }
 
-        private void fill(Manager manager, long byteSize) {
-            buffers = manager.buffers(Math.clamp(MOST_BYTES / byteSize, 4, MOST), byteSize);
+        private void fill(long byteSize) {
+            buffers = buffers(Math.clamp(MOST_BYTES / byteSize, 4, MOST), byteSize);
         }
 
-        private void replace(Manager manager, long byteSize) {
+        private void replace(long byteSize) {
             state = state * 1_664_525 + 1_013_904_223;
             final int at = (state >>> 8) % buffers.length;
             buffers[at].close();
-            buffers[at] = manager.buffer(byteSize);
+            buffers[at] = buffer(byteSize);
         }
 
-        /** Closes them. */
-        @TearDown
-        public void drain() {
+        private void drain() {
             for (final ArrowBuf buffer : buffers) {
                 buffer.close();
             }
+        }
+
+        /** Closes them, and then what made them. */
+        @TearDown
+        public void closeAll() {
+            drain();
+            close();
+        }
+    }
+
+    /** No buffers at first. */
+    @State(Scope.Thread)
+    public static class Empty extends Manager {
+        /** Opens what makes them. */
+        @Setup
+        public void begin() {
+            open();
+        }
+
+        /** Closes it. */
+        @TearDown
+        public void end() {
+            close();
         }
     }
 
@@ -148,8 +170,8 @@ public class ArrowBuffers {
     /** Replaces a buffer, chosen by a generator that is the same for all managers. */
     @Benchmark
     @BenchmarkMode(Mode.AverageTime)
-    public void pair(Manager manager, Live live) {
-        live.replace(manager, live.size);
+    public void pair(Live live) {
+        live.replace(live.size);
     }
 
     /**
@@ -160,7 +182,7 @@ public class ArrowBuffers {
     @BenchmarkMode(Mode.SingleShotTime)
     @Warmup(iterations = 0)
     @Measurement(iterations = 1)
-    public void burst(Manager manager, Resident resident) throws IOException {
+    public void burst(Empty manager, Resident resident) throws IOException {
         final long before = Machine.kibibytes("VmRSS:");
         final ArrowBuf[] buffers = manager.buffers(BURST, MEBIBYTE);
         for (final ArrowBuf buffer : buffers) {
@@ -173,7 +195,7 @@ public class ArrowBuffers {
             buffer.close();
         }
         resident.mebibytesClosed = mebibytesSince(before);
-        manager.memory.ifPresent(ArrowMemory::shrink);
+        manager.shrink();
         resident.mebibytesShrunk = mebibytesSince(before);
     }
 
