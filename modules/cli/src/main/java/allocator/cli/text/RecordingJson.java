@@ -39,12 +39,12 @@ public final class RecordingJson {
                         recording.failures(),
                         failure -> new Json()
                                 .put("at", failure.at().toString())
-                                .put("owner", failure.owner())
+                                .put("owner", failure.failure().owner())
                                 .put("memory", failure.memory().name())
                                 .put("device", failure.memory().device())
-                                .put("requested", failure.requested())
-                                .put("reason", failure.reason())
-                                .put("stack", failure.stack()))
+                                .put("requested", failure.failure().requested())
+                                .put("reason", failure.failure().reason())
+                                .put("stack", failure.failure().stack()))
                 .put("sessions", recording.sessions(), RecordingJson::session));
     }
 
