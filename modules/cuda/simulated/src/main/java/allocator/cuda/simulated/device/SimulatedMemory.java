@@ -13,29 +13,14 @@ import allocator.spi.StreamHazardException.Site;
 import java.util.List;
 
 /** {@link CudaMemory} of a simulated machine. */
-final class SimulatedMemory implements CudaMemory {
-    private final Calls calls;
-    private final AddressMap memory;
-    private final Streams streams;
-    private final Scheduler scheduler;
-    private final HazardDetector hazards;
-    private final boolean hasContents;
-
-    SimulatedMemory(
-            Calls calls,
-            AddressMap memory,
-            Streams streams,
-            Scheduler scheduler,
-            HazardDetector hazards,
-            boolean hasContents) {
-        this.calls = calls;
-        this.memory = memory;
-        this.streams = streams;
-        this.scheduler = scheduler;
-        this.hazards = hazards;
-        this.hasContents = hasContents;
-    }
-
+record SimulatedMemory(
+        Calls calls,
+        AddressMap memory,
+        Streams streams,
+        Scheduler scheduler,
+        HazardDetector hazards,
+        boolean hasContents)
+        implements CudaMemory {
     @Override
     public long memAlloc(int device, long byteSize) {
         return calls.get(CudaFunction.MEM_ALLOC, on(device, "byteSize=%d", byteSize), () -> {

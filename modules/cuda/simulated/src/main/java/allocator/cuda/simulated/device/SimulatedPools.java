@@ -14,21 +14,8 @@ import java.util.List;
 import java.util.Map;
 
 /** {@link CudaPools} of a simulated machine. */
-final class SimulatedPools implements CudaPools {
-    private final Calls calls;
-    private final AddressMap memory;
-    private final Streams streams;
-    private final Scheduler scheduler;
-    private final HazardDetector hazards;
-
-    SimulatedPools(Calls calls, AddressMap memory, Streams streams, Scheduler scheduler, HazardDetector hazards) {
-        this.calls = calls;
-        this.memory = memory;
-        this.streams = streams;
-        this.scheduler = scheduler;
-        this.hazards = hazards;
-    }
-
+record SimulatedPools(Calls calls, AddressMap memory, Streams streams, Scheduler scheduler, HazardDetector hazards)
+        implements CudaPools {
     @Override
     public long memPoolCreate(int device) {
         return calls.get(CudaFunction.MEM_POOL_CREATE, on(device), () -> {

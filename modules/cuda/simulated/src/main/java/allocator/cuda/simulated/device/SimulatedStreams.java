@@ -7,17 +7,7 @@ import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.CudaStreams;
 
 /** {@link CudaStreams} of a simulated machine. */
-final class SimulatedStreams implements CudaStreams {
-    private final Calls calls;
-    private final Streams streams;
-    private final Scheduler scheduler;
-
-    SimulatedStreams(Calls calls, Streams streams, Scheduler scheduler) {
-        this.calls = calls;
-        this.streams = streams;
-        this.scheduler = scheduler;
-    }
-
+record SimulatedStreams(Calls calls, Streams streams, Scheduler scheduler) implements CudaStreams {
     @Override
     public long streamCreate(int device) {
         return calls.get(CudaFunction.STREAM_CREATE, on(device), () -> streams.create(device).handle);
