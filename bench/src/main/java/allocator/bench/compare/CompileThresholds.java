@@ -10,15 +10,9 @@ import java.util.SplittableRandom;
  * in every JVM, so all of its JVMs are lucky or none is, which looks like a property of its code. With other thresholds
  * in every pair, and the same for both JVMs of a pair, it is noise, which the interval takes into account.
  */
-final class CompileThresholds {
+record CompileThresholds(SplittableRandom random) {
     /** The thresholds are drawn between their defaults over this factor, and their defaults times it. */
     private static final double FACTOR = 2;
-
-    private final SplittableRandom random;
-
-    CompileThresholds(SplittableRandom random) {
-        this.random = random;
-    }
 
     /** Draws options for one pair of JVMs. */
     List<String> draw() {

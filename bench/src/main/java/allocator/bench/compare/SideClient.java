@@ -5,29 +5,14 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A built tree, used through its {@code bench/side} and nothing else. */
-final class SideClient implements Meter {
-    private final String name;
-    private final Path tree;
-    private final Processors processors;
-
-    /**
-     * Uses a tree.
-     *
-     * @param name the commit, for messages
-     * @param tree the root of its working tree, built
-     * @param processors where the JVMs of a lane run
-     */
-    SideClient(String name, Path tree, Processors processors) {
-        this.name = name;
-        this.tree = tree;
-        this.processors = processors;
-    }
-
-    String name() {
-        return name;
-    }
-
+/**
+ * A built tree, used through its {@code bench/side} and nothing else.
+ *
+ * @param name the commit, for messages
+ * @param tree the root of its working tree, built
+ * @param processors where the JVMs of a lane run
+ */
+record SideClient(String name, Path tree, Processors processors) implements Meter {
     /** Checks that the side knows the subject and the workload of each cell. */
     void requireKnown(List<Cell> cells) throws SideFailedException, IOException, InterruptedException {
         final SideProtocol.Offer offer;

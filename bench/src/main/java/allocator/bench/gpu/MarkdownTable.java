@@ -5,13 +5,7 @@ import java.util.List;
 import java.util.Locale;
 
 /** Tables of Markdown, line by line. */
-final class MarkdownTable {
-    private final PrintStream out;
-
-    MarkdownTable(PrintStream out) {
-        this.out = out;
-    }
-
+record MarkdownTable(PrintStream out) {
     /** Prints a heading and the first two lines of a table. */
     void header(String title, String first, List<String> columns) {
         out.println();

@@ -5,9 +5,7 @@ import allocator.bench.report.Picture;
 import java.awt.Color;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import org.knowm.xchart.CategoryChart;
 import org.knowm.xchart.CategoryChartBuilder;
 import org.knowm.xchart.XYChart;
@@ -31,22 +29,17 @@ final class HeldCharts {
             new Color(0xd9b310));
 
     /** The subjects of a GPU run, by the names of its results, with what the chart calls them and their colours. */
-    private static final Map<String, Bar> BARS = bars();
+    private static final List<Bar> BARS = List.of(
+            new Bar("cuda-arena", "best-fit, as ONNX Runtime", new Color(0x0b4f9e)),
+            new Bar("cuda-arena quick-fit", "quick-fit", new Color(0x3d86d6)),
+            new Bar("cuda-arena compact", "compact", new Color(0x6a3fa0)),
+            new Bar("PyTorch", "PyTorch", new Color(0xd9572b)),
+            new Bar("PyTorch expandable", "PyTorch expandable", new Color(0xf0b49a)),
+            new Bar("cudaMallocAsync", "cudaMallocAsync", new Color(0x808080)));
 
-    private record Bar(String name, Color color) {}
+    private record Bar(String subject, String name, Color color) {}
 
     private HeldCharts() {}
-
-    private static Map<String, Bar> bars() {
-        final Map<String, Bar> bars = new LinkedHashMap<>();
-        bars.put("cuda-arena", new Bar("best-fit, as ONNX Runtime", new Color(0x0b4f9e)));
-        bars.put("cuda-arena quick-fit", new Bar("quick-fit", new Color(0x3d86d6)));
-        bars.put("cuda-arena compact", new Bar("compact", new Color(0x6a3fa0)));
-        bars.put("PyTorch", new Bar("PyTorch", new Color(0xd9572b)));
-        bars.put("PyTorch expandable", new Bar("PyTorch expandable", new Color(0xf0b49a)));
-        bars.put("cudaMallocAsync", new Bar("cudaMallocAsync", new Color(0x808080)));
-        return bars;
-    }
 
     /** Draws what lived as an area, and what each allocator held as a line, over the events of a trace. */
     static XYChart overEvents(String trace, List<TraceCourse> courses) {
@@ -89,10 +82,10 @@ final class HeldCharts {
                 .title("Memory held at the peak, over the memory requested")
                 .build();
         final List<String> traces = List.copyOf(measurements.traces());
-        BARS.forEach((subject, bar) -> {
+        BARS.forEach(bar -> {
             final List<Double> values = new ArrayList<>();
             for (final String trace : traces) {
-                final double held = measurements.heldOverRequested(subject, trace, 1);
+                final double held = measurements.heldOverRequested(bar.subject(), trace, 1);
                 values.add(Double.isNaN(held) ? null : held);
             }
             if (values.stream().anyMatch(value -> value != null)) {

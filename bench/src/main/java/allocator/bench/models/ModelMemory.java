@@ -31,14 +31,26 @@ public final class ModelMemory {
 
     private ModelMemory() {}
 
-    /** A session through its day. */
-    private interface Day extends AutoCloseable {
-        OrtSession session();
-
-        /** A run with which an hour ends, and what is done to give memory back. */
-        void endHour(Map<String, OnnxTensor> inputs) throws OrtException;
-
+    /**
+     * A session through its day.
+     *
+     * @param end makes a run with which an hour ends, and what is done to give memory back
+     * @param open what is closed at last, in this order
+     */
+    private record Day(OrtSession session, HourEnd end, List<Closing> open) implements AutoCloseable {
         @Override
+        public void close() throws OrtException {
+            for (final Closing each : open) {
+                each.close();
+            }
+        }
+    }
+
+    private interface HourEnd {
+        void run(Map<String, OnnxTensor> inputs) throws OrtException;
+    }
+
+    private interface Closing {
         void close() throws OrtException;
     }
 
@@ -88,7 +100,7 @@ public final class ModelMemory {
         for (int i = 1; i < RUNS; i++) {
             day.session().run(inputs).close();
         }
-        day.endHour(inputs);
+        day.end().run(inputs);
         inputs.values().forEach(OnnxTensor::close);
     }
 
@@ -116,24 +128,10 @@ public final class ModelMemory {
         if (shrinks) {
             last.addRunConfigEntry("memory.enable_memory_arena_shrinkage", "cpu:0");
         }
-        return new Day() {
-            @Override
-            public OrtSession session() {
-                return session;
-            }
-
-            @Override
-            public void endHour(Map<String, OnnxTensor> inputs) throws OrtException {
-                session.run(inputs, last).close();
-            }
-
-            @Override
-            public void close() throws OrtException {
-                last.close();
-                session.close();
-                options.close();
-            }
-        };
+        return new Day(
+                session,
+                inputs -> session.run(inputs, last).close(),
+                List.of(last::close, session::close, options::close));
     }
 
     private static Day ours(Path model, String strategy, boolean shrinks) throws OrtException {
@@ -143,26 +141,14 @@ public final class ModelMemory {
                 .install();
         final SessionOptions options = options();
         final AllocatorSession session = memory.openSession(model, options, SessionSettings.DEFAULT);
-        return new Day() {
-            @Override
-            public OrtSession session() {
-                return session.session();
-            }
-
-            @Override
-            public void endHour(Map<String, OnnxTensor> inputs) throws OrtException {
-                session.run(inputs).close();
-                if (shrinks) {
-                    memory.shrink();
-                }
-            }
-
-            @Override
-            public void close() throws OrtException {
-                session.close();
-                memory.close();
-                options.close();
-            }
-        };
+        return new Day(
+                session.session(),
+                inputs -> {
+                    session.run(inputs).close();
+                    if (shrinks) {
+                        memory.shrink();
+                    }
+                },
+                List.of(session::close, memory::close, options::close));
     }
 }

@@ -1,4 +1,4 @@
-/** What planning takes: {@code PlannerRun} is what {@code bench/run planner} starts. */
+/** What planning takes, and what a plan saves. */
 @NullMarked
 package allocator.bench.planner;
 

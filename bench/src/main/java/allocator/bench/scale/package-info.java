@@ -1,6 +1,6 @@
 /**
- * What an operation costs beside many others of its kind: blocks, streams, sessions, threads. {@code Scale} is what
- * {@code bench/run scale} starts; each {@code Crowd} is a kind.
+ * What an operation costs beside many others of its kind: blocks, streams, sessions, threads. Each {@code Crowd} is a
+ * kind.
  */
 @NullMarked
 package allocator.bench.scale;

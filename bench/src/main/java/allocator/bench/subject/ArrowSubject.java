@@ -11,7 +11,25 @@ final class ArrowSubject extends Subject {
 
     @Override
     public Slots slots(int count) {
-        return new Buffers(allocator, count);
+        final ArrowBuf[] blocks = new ArrowBuf[count];
+        return new Slots() {
+            @Override
+            public void alloc(int slot, int byteSize) {
+                blocks[slot] = allocator.buffer(byteSize);
+            }
+
+            @Override
+            public void free(int slot) {
+                blocks[slot].close();
+            }
+
+            @Override
+            public void touch(int slot, int byteSize) {
+                for (int i = 0; i < byteSize; i += AddressSlots.PAGE) {
+                    blocks[slot].setByte(i, 1);
+                }
+            }
+        };
     }
 
     @Override
@@ -22,32 +40,5 @@ final class ArrowSubject extends Subject {
     @Override
     public void close() {
         allocator.close();
-    }
-
-    private static final class Buffers extends Slots {
-        private final BufferAllocator allocator;
-        private final ArrowBuf[] blocks;
-
-        Buffers(BufferAllocator allocator, int count) {
-            this.allocator = allocator;
-            blocks = new ArrowBuf[count];
-        }
-
-        @Override
-        public void alloc(int slot, int byteSize) {
-            blocks[slot] = allocator.buffer(byteSize);
-        }
-
-        @Override
-        public void free(int slot) {
-            blocks[slot].close();
-        }
-
-        @Override
-        public void touch(int slot, int byteSize) {
-            for (int i = 0; i < byteSize; i += AddressSlots.PAGE) {
-                blocks[slot].setByte(i, 1);
-            }
-        }
     }
 }

@@ -26,37 +26,27 @@ final class BridgeSubject extends Subject {
 
     @Override
     public Slots slots(int count) {
-        return new BridgeSlots(struct, count);
+        final long[] blocks = new long[count];
+        return new Slots() {
+            @Override
+            public void alloc(int slot, int byteSize) {
+                blocks[slot] = struct.alloc(byteSize);
+            }
+
+            @Override
+            public void free(int slot) {
+                struct.free(blocks[slot]);
+            }
+
+            @Override
+            public void touch(int slot, int byteSize) {
+                AddressSlots.touch(blocks[slot], byteSize);
+            }
+        };
     }
 
     @Override
     public void close() {
         installation.close();
-    }
-
-    /** Blocks of the struct. */
-    private static final class BridgeSlots extends Slots {
-        private final OrtAllocatorStruct struct;
-        private final long[] blocks;
-
-        BridgeSlots(OrtAllocatorStruct struct, int count) {
-            this.struct = struct;
-            blocks = new long[count];
-        }
-
-        @Override
-        public void alloc(int slot, int byteSize) {
-            blocks[slot] = struct.alloc(byteSize);
-        }
-
-        @Override
-        public void free(int slot) {
-            struct.free(blocks[slot]);
-        }
-
-        @Override
-        public void touch(int slot, int byteSize) {
-            AddressSlots.touch(blocks[slot], byteSize);
-        }
     }
 }

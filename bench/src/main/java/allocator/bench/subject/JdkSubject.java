@@ -13,38 +13,29 @@ final class JdkSubject extends Subject {
 
     @Override
     public Slots slots(int count) {
-        return new Arenas(arenas, count);
+        final Arena[] blocks = new Arena[count];
+        return new Slots() {
+            @Override
+            public void alloc(int slot, int byteSize) {
+                final Arena arena = arenas.get();
+                arena.allocate(byteSize);
+                blocks[slot] = arena;
+            }
+
+            @Override
+            public void free(int slot) {
+                blocks[slot].close();
+            }
+
+            @Override
+            public void touch(int slot, int byteSize) {
+                // Zeroing has touched it.
+            }
+        };
     }
 
     @Override
     public void close() {
         // Nothing is held.
-    }
-
-    private static final class Arenas extends Slots {
-        private final Supplier<Arena> arenas;
-        private final Arena[] blocks;
-
-        Arenas(Supplier<Arena> arenas, int count) {
-            this.arenas = arenas;
-            blocks = new Arena[count];
-        }
-
-        @Override
-        public void alloc(int slot, int byteSize) {
-            final Arena arena = arenas.get();
-            arena.allocate(byteSize);
-            blocks[slot] = arena;
-        }
-
-        @Override
-        public void free(int slot) {
-            blocks[slot].close();
-        }
-
-        @Override
-        public void touch(int slot, int byteSize) {
-            // Zeroing has touched it.
-        }
     }
 }

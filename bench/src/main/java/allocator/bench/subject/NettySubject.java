@@ -26,7 +26,25 @@ final class NettySubject extends Subject {
 
     @Override
     public Slots slots(int count) {
-        return new Buffers(allocator, count);
+        final ByteBuf[] blocks = new ByteBuf[count];
+        return new Slots() {
+            @Override
+            public void alloc(int slot, int byteSize) {
+                blocks[slot] = allocator.directBuffer(byteSize, byteSize);
+            }
+
+            @Override
+            public void free(int slot) {
+                blocks[slot].release();
+            }
+
+            @Override
+            public void touch(int slot, int byteSize) {
+                for (int i = 0; i < byteSize; i += AddressSlots.PAGE) {
+                    blocks[slot].setByte(i, 1);
+                }
+            }
+        };
     }
 
     @Override
@@ -43,32 +61,5 @@ final class NettySubject extends Subject {
     @Override
     public void close() {
         // Its memory goes with the JVM.
-    }
-
-    private static final class Buffers extends Slots {
-        private final ByteBufAllocator allocator;
-        private final ByteBuf[] blocks;
-
-        Buffers(ByteBufAllocator allocator, int count) {
-            this.allocator = allocator;
-            blocks = new ByteBuf[count];
-        }
-
-        @Override
-        public void alloc(int slot, int byteSize) {
-            blocks[slot] = allocator.directBuffer(byteSize, byteSize);
-        }
-
-        @Override
-        public void free(int slot) {
-            blocks[slot].release();
-        }
-
-        @Override
-        public void touch(int slot, int byteSize) {
-            for (int i = 0; i < byteSize; i += AddressSlots.PAGE) {
-                blocks[slot].setByte(i, 1);
-            }
-        }
     }
 }

@@ -2,120 +2,88 @@ package allocator.cli;
 
 import allocator.cli.output.Json;
 import allocator.runtime.AllocatorReport.Setting;
-import allocator.spi.AllocatorStats;
-import allocator.spi.ShrinkReport;
 import allocator.trace.ReplayResult;
-import com.fasterxml.jackson.core.JsonGenerator;
-import java.io.IOException;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
 import java.util.List;
 import java.util.Locale;
 import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /** The results of replays as JSON: an array with one object per trace and policy. Names of fields are stable. */
 final class ReplayJson {
     private ReplayJson() {}
 
     static String of(List<ReplayResult> results) {
-        return Json.write(json -> {
-            json.writeStartArray();
-            for (final ReplayResult result : results) {
-                write(json, result);
-            }
-            json.writeEndArray();
-        });
+        return Json.text(results.stream().map(ReplayJson::result).toList());
     }
 
-    private static void write(JsonGenerator json, ReplayResult result) throws IOException {
-        json.writeStartObject();
-        json.writeStringField("trace", result.trace());
-        json.writeStringField("provider", result.provider());
-        json.writeStringField("device", result.device());
-        json.writeStringField("memory", result.allocator().memory().name());
-        json.writeObjectFieldStart("options");
-        for (final Setting setting : result.allocator().settings()) {
-            final String inForce = setting.effective();
-            if (inForce != null) {
-                json.writeStringField(setting.key(), inForce);
-            }
-        }
-        json.writeEndObject();
-        json.writeObjectFieldStart("option_origins");
+    private static Json result(ReplayResult result) {
+        final Json options = new Json();
+        final Json origins = new Json();
         for (final Setting setting : result.allocator().settings()) {
             if (setting.effective() != null) {
-                json.writeStringField(setting.key(), setting.origin());
+                options.put(setting.key(), setting.effective());
+                origins.put(setting.key(), setting.origin());
             }
         }
-        json.writeEndObject();
-        json.writeNumberField("events", result.events());
-        json.writeNumberField("allocations", result.allocations());
-        json.writeNumberField("frees", result.frees());
-        json.writeNumberField("failed_allocations", result.failedAllocations());
-        json.writeNumberField("peak_requested_bytes", result.peakRequestedBytes());
-        counted(json, result, "peak_in_use_bytes", result.peakInUseBytes());
-        counted(json, result, "peak_held_bytes", result.peakHeldBytes());
-        number(json, "held_over_requested", result.heldOverRequested(), 4);
-        counted(json, result, "in_use_at_end_bytes", result.inUseAtEndBytes());
-        counted(json, result, "held_at_end_bytes", result.heldAtEndBytes());
-        json.writeNumberField("live_at_end", result.liveAtEnd());
-        counted(json, result, "max_alloc_size", result.maxAllocSize());
-        counted(json, result, "extensions", result.extensions());
-        counted(json, result, "shrinkages", result.shrinkages());
-        counted(json, result, "bytes_held_after_shrink", result.bytesHeldAfterShrink());
-        json.writeArrayFieldStart("held_after_shrink");
-        for (final ShrinkReport.Held part : result.heldAfterShrink()) {
-            json.writeStartObject();
-            json.writeNumberField("bytes", part.bytes());
-            json.writeNumberField("regions", part.regions());
-            json.writeStringField("reason", part.reason());
-            json.writeEndObject();
-        }
-        json.writeEndArray();
-        json.writeArrayFieldStart("counters_at_end");
-        for (final AllocatorStats.Counter counter : result.countersAtEnd()) {
-            json.writeStartObject();
-            json.writeStringField("name", counter.name());
-            json.writeNumberField("value", counter.value());
-            json.writeStringField("unit", counter.unit().name().toLowerCase(Locale.ROOT));
-            json.writeBooleanField("monotone", counter.isMonotone());
-            json.writeEndObject();
-        }
-        json.writeEndArray();
-        pages(json, "page_maps_warm", result.pageMapsWarm());
-        pages(json, "peak_physical_bytes", result.peakPhysicalBytes());
-        pages(json, "peak_mapped_bytes", result.peakMappedBytes());
-        number(json, "ns_per_event_first", result.nsPerEventFirst(), 1);
-        number(json, "ns_per_event_cold", result.nsPerEventCold(), 1);
-        number(json, "ns_per_event_warm", result.nsPerEventWarm(), 1);
-        json.writeEndObject();
+        return new Json()
+                .put("trace", result.trace())
+                .put("provider", result.provider())
+                .put("device", result.device())
+                .put("memory", result.allocator().memory().name())
+                .put("options", options)
+                .put("option_origins", origins)
+                .put("events", result.events())
+                .put("allocations", result.allocations())
+                .put("frees", result.frees())
+                .put("failed_allocations", result.failedAllocations())
+                .put("peak_requested_bytes", result.peakRequestedBytes())
+                .put("peak_in_use_bytes", counted(result, result.peakInUseBytes()))
+                .put("peak_held_bytes", counted(result, result.peakHeldBytes()))
+                .put("held_over_requested", number(result.heldOverRequested(), 4))
+                .put("in_use_at_end_bytes", counted(result, result.inUseAtEndBytes()))
+                .put("held_at_end_bytes", counted(result, result.heldAtEndBytes()))
+                .put("live_at_end", result.liveAtEnd())
+                .put("max_alloc_size", counted(result, result.maxAllocSize()))
+                .put("extensions", counted(result, result.extensions()))
+                .put("shrinkages", counted(result, result.shrinkages()))
+                .put("bytes_held_after_shrink", counted(result, result.bytesHeldAfterShrink()))
+                .put(
+                        "held_after_shrink",
+                        result.heldAfterShrink(),
+                        part -> new Json()
+                                .put("bytes", part.bytes())
+                                .put("regions", part.regions())
+                                .put("reason", part.reason()))
+                .put(
+                        "counters_at_end",
+                        result.countersAtEnd(),
+                        counter -> new Json()
+                                .put("name", counter.name())
+                                .put("value", counter.value())
+                                .put("unit", counter.unit().name().toLowerCase(Locale.ROOT))
+                                .put("monotone", counter.isMonotone()))
+                .put("page_maps_warm", pages(result.pageMapsWarm()))
+                .put("peak_physical_bytes", pages(result.peakPhysicalBytes()))
+                .put("peak_mapped_bytes", pages(result.peakMappedBytes()))
+                .put("ns_per_event_first", number(result.nsPerEventFirst(), 1))
+                .put("ns_per_event_cold", number(result.nsPerEventCold(), 1))
+                .put("ns_per_event_warm", number(result.nsPerEventWarm(), 1));
     }
 
-    /** Writes a figure of the allocator's statistics; {@code null} if it keeps none. */
-    private static void counted(JsonGenerator json, ReplayResult result, String name, long value) throws IOException {
-        if (result.isCounted()) {
-            json.writeNumberField(name, value);
-        } else {
-            json.writeNullField(name);
-        }
+    /** Returns a figure of the allocator's statistics; {@code null} if it keeps none. */
+    private static @Nullable Long counted(ReplayResult result, long value) {
+        return result.isCounted() ? value : null;
     }
 
-    /** Writes a figure of pages; {@code null} if the allocator does not count any. */
-    private static void pages(JsonGenerator json, String name, OptionalLong value) throws IOException {
-        if (value.isPresent()) {
-            json.writeNumberField(name, value.getAsLong());
-        } else {
-            json.writeNullField(name);
-        }
+    /** Returns a figure of pages; {@code null} if the allocator does not count any. */
+    private static @Nullable Long pages(OptionalLong value) {
+        return value.isPresent() ? value.getAsLong() : null;
     }
 
-    /** Writes a time; {@code null} if it was not measured, since JSON has no NaN. */
-    private static void number(JsonGenerator json, String name, double value, int decimals) throws IOException {
-        if (Double.isNaN(value)) {
-            json.writeNullField(name);
-        } else {
-            json.writeFieldName(name);
-            json.writeNumber(BigDecimal.valueOf(value).setScale(decimals, RoundingMode.HALF_UP));
-        }
+    /** Returns a time; {@code null} if it was not measured, since JSON has no NaN. */
+    private static @Nullable BigDecimal number(double value, int decimals) {
+        return Double.isNaN(value) ? null : BigDecimal.valueOf(value).setScale(decimals, RoundingMode.HALF_UP);
     }
 }

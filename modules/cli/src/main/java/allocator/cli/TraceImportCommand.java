@@ -242,20 +242,17 @@ final class TraceImportCommand extends ResultCommand {
     }
 
     private String json(Path target, Imported result) {
-        return Json.write(json -> {
-            json.writeStartObject();
-            json.writeStringField("log", log);
-            json.writeStringField("trace", target.toString());
-            json.writeNumberField("entries", result.entries());
-            json.writeNumberField("allocations", result.allocations());
-            json.writeNumberField("reserves", result.reserves());
-            json.writeNumberField("frees", result.frees());
-            json.writeNumberField("added_frees", result.addedFrees());
-            json.writeNumberField("failed_allocations", result.failures());
-            json.writeNumberField("unknown_frees", result.unknownFrees());
-            json.writeNumberField("frees_of_other_size", result.otherSizes());
-            json.writeNumberField("lines_left_out", result.leftOut().size());
-            json.writeEndObject();
-        });
+        return Json.text(new Json()
+                .put("log", log)
+                .put("trace", target.toString())
+                .put("entries", result.entries())
+                .put("allocations", result.allocations())
+                .put("reserves", result.reserves())
+                .put("frees", result.frees())
+                .put("added_frees", result.addedFrees())
+                .put("failed_allocations", result.failures())
+                .put("unknown_frees", result.unknownFrees())
+                .put("frees_of_other_size", result.otherSizes())
+                .put("lines_left_out", result.leftOut().size()));
     }
 }

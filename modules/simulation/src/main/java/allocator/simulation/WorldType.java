@@ -1,22 +1,5 @@
 package allocator.simulation;
 
-import static allocator.simulation.Op.Kind.ALLOC;
-import static allocator.simulation.Op.Kind.ALLOC_ON_STREAM;
-import static allocator.simulation.Op.Kind.CLOSE;
-import static allocator.simulation.Op.Kind.CLOSE_STREAM;
-import static allocator.simulation.Op.Kind.CONTEND;
-import static allocator.simulation.Op.Kind.END_RUN;
-import static allocator.simulation.Op.Kind.FREE;
-import static allocator.simulation.Op.Kind.OPEN;
-import static allocator.simulation.Op.Kind.REPLACE;
-import static allocator.simulation.Op.Kind.RESERVE;
-import static allocator.simulation.Op.Kind.RESET;
-import static allocator.simulation.Op.Kind.RUN;
-import static allocator.simulation.Op.Kind.SHRINK;
-import static allocator.simulation.Op.Kind.STATS;
-import static allocator.simulation.Op.Kind.USE;
-import static allocator.simulation.Op.Kind.WAIT;
-
 import allocator.simulation.world.ArenaWorld;
 import allocator.simulation.world.LifetimeWorld;
 import allocator.simulation.world.PoolWorld;
@@ -24,130 +7,65 @@ import allocator.simulation.world.ProviderWorld;
 import allocator.simulation.world.ResourceWorld;
 import allocator.simulation.world.RuntimeWorld;
 import allocator.simulation.world.SharedBumpWorld;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.function.Function;
 
 /** The systems under test. */
 public enum WorldType {
     /** An arena with best fit or quick fit, on a simulated device. */
-    ARENA,
+    ARENA(ArenaWorld::bfc, Kinds.ON_STREAMS),
     /** An arena on pages of a simulated device, with streams that lag. */
-    PAGES,
+    PAGES(ArenaWorld::pages, Kinds.ON_STREAMS),
     /** A bump allocator on a simulated device. */
-    BUMP,
+    BUMP(ArenaWorld::bump, Kinds.ON_STREAMS),
     /** A bump arena for several threads. */
-    SHARED_BUMP,
+    SHARED_BUMP(SharedBumpWorld::new, "ALLOC*5 RESET STATS"),
     /** The host provider, on a simulated heap: sessions that open, run on streams and close. */
-    PROVIDER,
+    PROVIDER(ProviderWorld::new, "OPEN CLOSE ALLOC_ON_STREAM*2 FREE END_RUN CLOSE_STREAM STATS"),
     /** The pools and the raw memory of the CUDA providers, on a simulated device whose streams lag. */
-    POOL,
+    POOL(
+            PoolWorld::new,
+            "ALLOC*2 RESERVE ALLOC_ON_STREAM*4 FREE*5 USE*3 END_RUN CLOSE_STREAM*2 WAIT SHRINK STATS*2 OPEN CLOSE"),
     /** Decorators of memory resources, with budgets, above an arena or a device. */
-    RESOURCE,
+    RESOURCE(ResourceWorld::new, "ALLOC*3 ALLOC_ON_STREAM*3 RESERVE FREE*4 END_RUN WAIT SHRINK STATS"),
     /** An environment with sessions that open, run and close. */
-    RUNTIME,
+    RUNTIME(RuntimeWorld::new, "OPEN*2 CLOSE*2 ALLOC*3 RUN*2 RESERVE FREE*4 SHRINK STATS REPLACE"),
     /** A session that closes during runs, and an allocator of the application that is unregistered while it is used. */
-    LIFETIME;
+    LIFETIME(LifetimeWorld::new, "RUN*4 CLOSE*2 REPLACE*3 ALLOC*3 FREE*3 STATS");
 
-    private static final List<Op.Kind> ON_STREAMS = List.of(
-            ALLOC,
-            ALLOC,
-            ALLOC,
-            ALLOC_ON_STREAM,
-            ALLOC_ON_STREAM,
-            ALLOC_ON_STREAM,
-            ALLOC_ON_STREAM,
-            RESERVE,
-            FREE,
-            FREE,
-            FREE,
-            FREE,
-            FREE,
-            FREE,
-            END_RUN,
-            CLOSE_STREAM,
-            WAIT,
-            WAIT,
-            SHRINK,
-            STATS,
-            CONTEND,
-            CLOSE);
-    private static final List<Op.Kind> OF_SHARED_BUMP = List.of(ALLOC, ALLOC, ALLOC, ALLOC, ALLOC, RESET, STATS);
-    private static final List<Op.Kind> OF_PROVIDER =
-            List.of(OPEN, CLOSE, ALLOC_ON_STREAM, ALLOC_ON_STREAM, FREE, END_RUN, CLOSE_STREAM, STATS);
-    private static final List<Op.Kind> OF_POOL = List.of(
-            ALLOC,
-            ALLOC,
-            RESERVE,
-            ALLOC_ON_STREAM,
-            ALLOC_ON_STREAM,
-            ALLOC_ON_STREAM,
-            ALLOC_ON_STREAM,
-            FREE,
-            FREE,
-            FREE,
-            FREE,
-            FREE,
-            USE,
-            USE,
-            USE,
-            END_RUN,
-            CLOSE_STREAM,
-            CLOSE_STREAM,
-            WAIT,
-            SHRINK,
-            STATS,
-            STATS,
-            OPEN,
-            CLOSE);
-    private static final List<Op.Kind> OF_RESOURCE = List.of(
-            ALLOC,
-            ALLOC,
-            ALLOC,
-            ALLOC_ON_STREAM,
-            ALLOC_ON_STREAM,
-            ALLOC_ON_STREAM,
-            RESERVE,
-            FREE,
-            FREE,
-            FREE,
-            FREE,
-            FREE,
-            END_RUN,
-            WAIT,
-            SHRINK,
-            STATS);
-    private static final List<Op.Kind> OF_RUNTIME = List.of(
-            OPEN, OPEN, CLOSE, CLOSE, ALLOC, ALLOC, ALLOC, RUN, RUN, RESERVE, FREE, FREE, FREE, FREE, SHRINK, STATS,
-            REPLACE);
-    private static final List<Op.Kind> OF_LIFETIME = List.of(
-            RUN, RUN, RUN, RUN, CLOSE, CLOSE, REPLACE, REPLACE, REPLACE, ALLOC, ALLOC, ALLOC, FREE, FREE, FREE, STATS);
+    private static final class Kinds {
+        private static final String ON_STREAMS =
+                "ALLOC*3 ALLOC_ON_STREAM*4 RESERVE FREE*6 END_RUN CLOSE_STREAM WAIT*2 SHRINK STATS CONTEND CLOSE";
+    }
+
+    @SuppressWarnings("ImmutableEnumChecker") // a reference to a constructor or a static method
+    private final Function<SplittableRandom, World> opener;
+
+    @SuppressWarnings("ImmutableEnumChecker") // never changed
+    private final List<Op.Kind> kinds;
+
+    /** Each kind of operation is followed by how often it shall occur, if that is more than once. */
+    WorldType(Function<SplittableRandom, World> opener, String kinds) {
+        this.opener = opener;
+        final List<Op.Kind> all = new ArrayList<>();
+        for (final String each : kinds.split(" ", -1)) {
+            final String[] parts = each.split("\\*", -1);
+            all.addAll(
+                    Collections.nCopies(parts.length == 1 ? 1 : Integer.parseInt(parts[1]), Op.Kind.valueOf(parts[0])));
+        }
+        this.kinds = List.copyOf(all);
+    }
 
     /** Returns the kinds of operations, as often as they shall occur. */
     List<Op.Kind> kinds() {
-        return switch (this) {
-            case ARENA, PAGES, BUMP -> ON_STREAMS;
-            case SHARED_BUMP -> OF_SHARED_BUMP;
-            case PROVIDER -> OF_PROVIDER;
-            case POOL -> OF_POOL;
-            case RESOURCE -> OF_RESOURCE;
-            case RUNTIME -> OF_RUNTIME;
-            case LIFETIME -> OF_LIFETIME;
-        };
+        return kinds;
     }
 
     /** Opens a system with settings that a seed decides. */
     World open(long settings) {
-        final SplittableRandom random = new SplittableRandom(settings);
-        return switch (this) {
-            case ARENA -> ArenaWorld.bfc(random);
-            case PAGES -> ArenaWorld.pages(random);
-            case BUMP -> ArenaWorld.bump(random);
-            case SHARED_BUMP -> new SharedBumpWorld(random);
-            case PROVIDER -> new ProviderWorld(random);
-            case POOL -> new PoolWorld(random);
-            case RESOURCE -> new ResourceWorld(random);
-            case RUNTIME -> new RuntimeWorld(random);
-            case LIFETIME -> new LifetimeWorld(random);
-        };
+        return opener.apply(new SplittableRandom(settings));
     }
 }

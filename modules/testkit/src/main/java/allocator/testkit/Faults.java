@@ -42,8 +42,8 @@ public final class Faults {
         };
     }
 
-    @SuppressWarnings("unchecked") // the cast does nothing at run time
-    private static <T extends Throwable> void sneak(Throwable thrown) throws T {
+    @SuppressWarnings({"unchecked", "DoNotCallSuggester"}) // the cast does nothing at run time
+    static <T extends Throwable> void sneak(Throwable thrown) throws T {
         throw (T) thrown;
     }
 }

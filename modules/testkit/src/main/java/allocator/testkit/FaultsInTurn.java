@@ -237,19 +237,9 @@ public final class FaultsInTurn {
                 final int index = choice % live.size();
                 final long address = live.get(index);
                 attempt(() -> {
-                    boolean isDead = false;
-                    try {
-                        memory.free(address);
-                        isDead = true;
-                    } catch (DeviceException e) {
-                        isDead = true;
-                        throw e;
-                    } finally {
-                        if (isDead) {
-                            live.remove(index);
-                            sizes.remove(index);
-                        }
-                    }
+                    memory.free(address);
+                    live.remove(index);
+                    sizes.remove(index);
                 });
             }
         }

@@ -29,13 +29,8 @@ public final class FaultyCalls implements Consumer<String> {
     public void accept(String operation) {
         final Throwable failure = failure();
         if (failure != null) {
-            FaultyCalls.<RuntimeException>sneak(failure);
+            Faults.<RuntimeException>sneak(failure);
         }
-    }
-
-    @SuppressWarnings("unchecked") // the cast does nothing at run time
-    private static <T extends Throwable> void sneak(Throwable thrown) throws T {
-        throw (T) thrown;
     }
 
     private synchronized @Nullable Throwable failure() {

@@ -51,7 +51,6 @@ public final class OwnJvm {
      */
     public static String run(String classPath, Class<?> program, List<String> options, String... arguments)
             throws IOException, InterruptedException {
-        final Path log = Files.createTempFile("program", ".log");
         final List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(QUICK);
@@ -60,12 +59,17 @@ public final class OwnJvm {
         command.add(classPath);
         command.add(program.getName());
         command.addAll(List.of(arguments));
+        return run(new ProcessBuilder(command), MOST_MINUTES);
+    }
+
+    /** Runs a process; returns what it printed, which the error has if it fails or takes longer. */
+    static String run(ProcessBuilder builder, int mostMinutes) throws IOException, InterruptedException {
+        final Path log = Files.createTempFile("program", ".log");
         try {
-            final Process process = new ProcessBuilder(command)
-                    .redirectErrorStream(true)
+            final Process process = builder.redirectErrorStream(true)
                     .redirectOutput(log.toFile())
                     .start();
-            final boolean hasEnded = process.waitFor(MOST_MINUTES, TimeUnit.MINUTES);
+            final boolean hasEnded = process.waitFor(mostMinutes, TimeUnit.MINUTES);
             process.destroyForcibly();
             if (!hasEnded || process.exitValue() != 0) {
                 throw new AssertionError((hasEnded ? "fails: " : "hangs: ") + Files.readString(log));

@@ -6,7 +6,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -156,27 +155,13 @@ public final class SampleProjects {
     }
 
     private static String run(Path directory, List<String> command) throws IOException, InterruptedException {
-        final Path output = Files.createTempFile("sample", ".log");
-        final ProcessBuilder builder = new ProcessBuilder(command)
-                .directory(directory.toFile())
-                .redirectErrorStream(true)
-                .redirectOutput(output.toFile());
+        final ProcessBuilder builder = new ProcessBuilder(command).directory(directory.toFile());
         final Map<String, String> environment = builder.environment();
         final String java = System.getProperty("java.home");
         environment.keySet().removeIf(name -> name.startsWith("MAVEN_"));
         environment.put("JAVA_HOME", java);
         environment.put("MAVEN_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
         environment.put("PATH", java + "/bin:" + environment.get("PATH"));
-        try {
-            final Process process = builder.start();
-            final boolean hasEnded = process.waitFor(MOST_MINUTES, TimeUnit.MINUTES);
-            process.destroyForcibly();
-            if (!hasEnded || process.exitValue() != 0) {
-                throw new AssertionError((hasEnded ? "fails: " : "hangs: ") + Files.readString(output));
-            }
-            return Files.readString(output);
-        } finally {
-            Files.delete(output);
-        }
+        return OwnJvm.run(builder, MOST_MINUTES);
     }
 }

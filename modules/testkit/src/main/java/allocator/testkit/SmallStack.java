@@ -114,14 +114,9 @@ public final class SmallStack {
             return false;
         }
         if (thrown != null) {
-            SmallStack.<RuntimeException>rethrow(thrown);
+            Faults.<RuntimeException>sneak(thrown);
         }
         return true;
-    }
-
-    @SuppressWarnings("unchecked")
-    private static <T extends Throwable> void rethrow(Throwable thrown) throws T {
-        throw (T) thrown;
     }
 
     /**

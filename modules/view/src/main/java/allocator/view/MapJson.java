@@ -6,7 +6,6 @@ import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorSnapshot.Chunk;
 import allocator.spi.AllocatorSnapshot.Region;
 import allocator.spi.AllocatorSnapshot.State;
-import com.fasterxml.jackson.core.JsonGenerator;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -28,7 +27,7 @@ final class MapJson {
     /** The number of the state of several small chunks shown as one. */
     private static final int MIXED = 6;
 
-    private final JsonGenerator json;
+    private final ShownJson json;
     private final AllocatorState allocator;
     private final AllocatorSnapshot memory;
     private final int mostChunks;
@@ -41,7 +40,7 @@ final class MapJson {
      * @param mostChunks the most chunks that it shows one by one
      * @param mostSites the most call sites that it names; others are left out
      */
-    MapJson(JsonGenerator json, AllocatorState allocator, int mostChunks, int mostSites) {
+    MapJson(ShownJson json, AllocatorState allocator, int mostChunks, int mostSites) {
         this.json = json;
         this.mostChunks = mostChunks;
         this.mostSites = mostSites;
@@ -53,33 +52,13 @@ final class MapJson {
         final long small = small();
         json.writeArrayFieldStart("regions");
         for (final Region region : memory.regions()) {
-            json.writeStartObject();
-            json.writeNumberField("lane", region.lane());
-            json.writeStringField("address", Long.toHexString(region.address()));
-            json.writeArrayFieldStart("chunks");
-            write(region.chunks(), small);
-            json.writeEndArray();
-            json.writeEndObject();
+            write(region.lane(), Long.toHexString(region.address()), region.chunks(), small);
         }
         if (!memory.blocks().isEmpty()) {
-            json.writeStartObject();
-            json.writeNumberField("lane", -1);
-            json.writeStringField("address", "");
-            json.writeArrayFieldStart("chunks");
-            write(memory.blocks(), small);
-            json.writeEndArray();
-            json.writeEndObject();
+            write(-1, "", memory.blocks(), small);
         }
         json.writeEndArray();
-        json.writeArrayFieldStart("sites");
-        for (final Site site : siteIndex.keySet()) {
-            json.writeStartArray();
-            json.writeString(site.owner());
-            json.writeString(site.frame());
-            json.writeNumber(site.ageMillis());
-            json.writeEndArray();
-        }
-        json.writeEndArray();
+        json.array("sites", siteIndex.keySet(), site -> json.row(site.owner(), site.frame(), site.ageMillis()));
         json.writeNumberField("small", small);
         writeFreeBySize();
     }
@@ -116,6 +95,16 @@ final class MapJson {
             end++;
         }
         return end;
+    }
+
+    private void write(int lane, String address, List<Chunk> chunks, long small) throws IOException {
+        json.writeStartObject();
+        json.writeNumberField("lane", lane);
+        json.writeStringField("address", address);
+        json.writeArrayFieldStart("chunks");
+        write(chunks, small);
+        json.writeEndArray();
+        json.writeEndObject();
     }
 
     private void write(List<Chunk> chunks, long small) throws IOException {
@@ -199,12 +188,7 @@ final class MapJson {
         json.writeArrayFieldStart("freeBySize");
         for (int power = 0; power < sums.length; power++) {
             if (sums[power][0] + sums[power][1] + sums[power][2] > 0) {
-                json.writeStartArray();
-                json.writeNumber(power);
-                for (final long sum : sums[power]) {
-                    json.writeNumber(sum);
-                }
-                json.writeEndArray();
+                json.row(power, sums[power][0], sums[power][1], sums[power][2]);
             }
         }
         json.writeEndArray();

@@ -4,7 +4,6 @@ import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.AllocatorState;
 import allocator.runtime.snapshot.Snapshot.Event;
 import allocator.runtime.snapshot.Snapshot.Failure;
-import allocator.runtime.snapshot.Snapshot.LeakSite;
 import allocator.runtime.snapshot.Snapshot.Leaks;
 import allocator.runtime.snapshot.Snapshot.User;
 import allocator.spi.AllocatorSnapshot;
@@ -15,19 +14,13 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
 import allocator.view.TraceProfile.Moment;
-import allocator.view.TraceProfile.Point;
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
 import java.io.IOException;
-import java.io.StringWriter;
-import java.io.UncheckedIOException;
 import java.time.temporal.ChronoUnit;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -44,28 +37,9 @@ final class PageJson {
 
     private PageJson() {}
 
-    /** Writes the fields of the page's object. */
-    @FunctionalInterface
-    interface Content {
-        void write(JsonGenerator json) throws IOException;
-    }
-
-    /** Returns an object. */
-    static String write(Content content) {
-        final StringWriter text = new StringWriter();
-        try (JsonGenerator json = new ShownJson(new JsonFactory().createGenerator(text))) {
-            json.writeStartObject();
-            content.write(json);
-            json.writeEndObject();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        return text.toString();
-    }
-
     static String of(String name, Snapshot snapshot) {
         final List<AllocatorState> shown = ShownFirst.shown(snapshot);
-        return write(json -> {
+        return ShownJson.of(json -> {
             json.writeStringField("title", name);
             json.writeStringField("kind", "snapshot");
             json.writeStringField(
@@ -86,13 +60,8 @@ final class PageJson {
             }
             writeHistory(json, snapshot.history());
             json.writeNumberField("first", ShownFirst.of(snapshot, shown));
-            json.writeArrayFieldStart("series");
-            json.writeEndArray();
-            json.writeArrayFieldStart("maps");
-            for (final AllocatorState allocator : shown) {
-                writeMap(json, title(allocator), -1, -1, allocator, shown.size());
-            }
-            json.writeEndArray();
+            json.array("series", List.of(), _ -> {});
+            json.array("maps", shown, allocator -> writeMap(json, title(allocator), -1, -1, allocator, shown.size()));
         });
     }
 
@@ -108,90 +77,64 @@ final class PageJson {
         return count + " " + what + (count == 1 ? "" : "s");
     }
 
-    private static void write(JsonGenerator json, Diagnosis diagnosis, @Nullable Failure failure) throws IOException {
-        json.writeObjectFieldStart("why");
-        json.writeStringField("headline", diagnosis.headline());
-        json.writeArrayFieldStart("facts");
-        for (final Diagnosis.Fact fact : diagnosis.facts()) {
-            json.writeStartArray();
-            json.writeString(fact.name());
-            json.writeNumber(fact.bytes());
-            json.writeString(fact.note());
-            json.writeEndArray();
-        }
-        json.writeEndArray();
-        json.writeArrayFieldStart("advice");
-        for (final String line : diagnosis.advice()) {
-            json.writeString(line);
-        }
-        json.writeEndArray();
-        json.writeArrayFieldStart("stack");
-        if (failure != null) {
-            for (final String frame : failure.stack()) {
-                json.writeString(frame);
+    private static void write(ShownJson json, Diagnosis diagnosis, @Nullable Failure failure) throws IOException {
+        json.object("why", _ -> {
+            json.writeStringField("headline", diagnosis.headline());
+            json.array("facts", diagnosis.facts(), fact -> json.row(fact.name(), fact.bytes(), fact.note()));
+            json.array("advice", diagnosis.advice(), json::writeString);
+            json.array("stack", failure == null ? List.<String>of() : failure.stack(), json::writeString);
+            if (failure != null) {
+                json.writeStringField("thread", failure.thread());
+                json.array("reason", failure.reason().lines().toList(), json::writeString);
             }
-            json.writeEndArray();
-            json.writeStringField("thread", failure.thread());
-            json.writeArrayFieldStart("reason");
-            for (final String line : failure.reason().lines().toList()) {
-                json.writeString(line);
-            }
-            json.writeEndArray();
-        } else {
-            json.writeEndArray();
-        }
-        json.writeEndObject();
+        });
     }
 
-    private static void write(JsonGenerator json, Leaks leaks) throws IOException {
-        json.writeObjectFieldStart("leaks");
-        json.writeStringField("closed", leaks.closed());
-        json.writeNumberField("blocks", leaks.blocks());
-        json.writeNumberField("recorded", leaks.recorded());
-        json.writeNumberField("omitted", leaks.omittedSites());
-        json.writeArrayFieldStart("sites");
-        for (final LeakSite site : leaks.sites()) {
-            json.writeStartArray();
-            json.writeString(site.frame());
-            json.writeString(site.owner());
-            json.writeString(site.memory());
-            json.writeNumber(site.oldestMillis());
-            json.writeNumber(site.blocks());
-            json.writeNumber(site.bytes());
-            json.writeEndArray();
-        }
-        json.writeEndArray();
-        json.writeEndObject();
+    private static void write(ShownJson json, Leaks leaks) throws IOException {
+        json.object("leaks", _ -> {
+            json.writeStringField("closed", leaks.closed());
+            json.writeNumberField("blocks", leaks.blocks());
+            json.writeNumberField("recorded", leaks.recorded());
+            json.writeNumberField("omitted", leaks.omittedSites());
+            json.array(
+                    "sites",
+                    leaks.sites(),
+                    site -> json.row(
+                            site.frame(),
+                            site.owner(),
+                            site.memory(),
+                            site.oldestMillis(),
+                            site.blocks(),
+                            site.bytes()));
+        });
     }
 
     /** Writes the last events, the latest first, and how many there are of each kind. */
-    private static void writeHistory(JsonGenerator json, List<Event> history) throws IOException {
+    private static void writeHistory(ShownJson json, List<Event> history) throws IOException {
         if (history.isEmpty()) {
             return;
         }
         final Map<Event.Kind, Long> counts = new EnumMap<>(Event.Kind.class);
         history.forEach(event -> counts.merge(event.kind(), 1L, Long::sum));
-        json.writeObjectFieldStart("history");
-        json.writeNumberField("micros", history.getFirst().microsAgo());
-        json.writeObjectFieldStart("counts");
-        for (final Map.Entry<Event.Kind, Long> count : counts.entrySet()) {
-            json.writeNumberField(name(count.getKey()), count.getValue());
-        }
-        json.writeEndObject();
-        json.writeArrayFieldStart("events");
-        for (final Event event : history.reversed().subList(0, Math.min(MOST_EVENTS, history.size()))) {
-            json.writeStartArray();
-            json.writeNumber(event.microsAgo());
-            json.writeString(name(event.kind()));
-            json.writeNumber(event.byteSize());
-            json.writeString(event.address() == 0 ? "" : "0x" + Long.toHexString(event.address()));
-            json.writeNumber(event.streamId());
-            json.writeString(event.memory() + ", device " + event.device());
-            json.writeString(event.owner());
-            json.writeEndArray();
-        }
-        json.writeEndArray();
-        json.writeEndObject();
+        json.object("history", _ -> {
+            json.writeNumberField("micros", history.getFirst().microsAgo());
+            json.object("counts", _ -> {
+                for (final Map.Entry<Event.Kind, Long> count : counts.entrySet()) {
+                    json.writeNumberField(name(count.getKey()), count.getValue());
+                }
+            });
+            json.array(
+                    "events",
+                    history.reversed().subList(0, Math.min(MOST_EVENTS, history.size())),
+                    event -> json.row(
+                            event.microsAgo(),
+                            name(event.kind()),
+                            event.byteSize(),
+                            event.address() == 0 ? "" : "0x" + Long.toHexString(event.address()),
+                            event.streamId(),
+                            event.memory() + ", device " + event.device(),
+                            event.owner()));
+        });
     }
 
     private static String name(Event.Kind kind) {
@@ -200,7 +143,7 @@ final class PageJson {
 
     static String of(String name, List<TraceProfile> profiles) {
         final TraceProfile first = profiles.getFirst();
-        return write(json -> {
+        return ShownJson.of(json -> {
             json.writeStringField("title", name);
             json.writeStringField("kind", "trace");
             json.writeStringField(
@@ -212,11 +155,7 @@ final class PageJson {
                             first.points().size()));
             json.writeNumberField("events", first.events());
             json.writeNumberField("first", peak(first));
-            json.writeArrayFieldStart("series");
-            for (final TraceProfile profile : profiles) {
-                write(json, profile);
-            }
-            json.writeEndArray();
+            json.array("series", profiles, profile -> write(json, profile));
             json.writeArrayFieldStart("maps");
             for (int i = 0; i < profiles.size(); i++) {
                 for (final Moment moment : profiles.get(i).moments()) {
@@ -236,7 +175,7 @@ final class PageJson {
     static String of(String name, Timeline timeline) {
         final TraceProfile profile = timeline.profile();
         final Snapshot failure = timeline.failure();
-        return write(json -> {
+        return ShownJson.of(json -> {
             json.writeStringField("title", name);
             json.writeStringField("kind", "recording");
             json.writeStringField("subtitle", timeline.subtitle());
@@ -246,17 +185,15 @@ final class PageJson {
             }
             json.writeNumberField("events", profile.events());
             json.writeNumberField("first", ShownFirst.of(timeline));
-            json.writeArrayFieldStart("series");
-            if (profile.events() > 0) {
-                write(json, profile);
-            }
-            json.writeEndArray();
-            json.writeArrayFieldStart("maps");
+            json.array(
+                    "series",
+                    profile.events() > 0 ? List.of(profile) : List.<TraceProfile>of(),
+                    one -> write(json, one));
             final int maps = timeline.moments().size();
-            for (final Timeline.Moment moment : timeline.moments()) {
-                writeMap(json, moment.name(), 0, moment.event(), moment.state(), maps);
-            }
-            json.writeEndArray();
+            json.array(
+                    "maps",
+                    timeline.moments(),
+                    moment -> writeMap(json, moment.name(), 0, moment.event(), moment.state(), maps));
         });
     }
 
@@ -280,82 +217,60 @@ final class PageJson {
         return new AllocatorState("", info, Map.of(), AllocatorStats.NONE, List.of(), memory, "", Map.of());
     }
 
-    private static void write(JsonGenerator json, TraceProfile profile) throws IOException {
-        json.writeStartObject();
-        json.writeStringField("name", profile.policy());
-        json.writeBooleanField("listed", profile.isListed());
-        json.writeNumberField("peakRequested", profile.peakRequested());
-        json.writeNumberField("peakInUse", profile.peakInUse());
-        json.writeNumberField("peakHeld", profile.peakHeld());
-        json.writeNumberField("failures", profile.failures());
-        writeColumn(json, "event", profile, Point::event);
-        writeColumn(json, "least", profile, Point::leastRequested);
-        writeColumn(json, "requested", profile, Point::requested);
-        writeColumn(json, "inUse", profile, Point::inUse);
-        writeColumn(json, "held", profile, Point::held);
-        writeColumn(json, "free", profile, Point::free);
-        writeColumn(json, "largest", profile, Point::largestFree);
-        json.writeEndObject();
+    private static void write(ShownJson json, TraceProfile profile) throws IOException {
+        json.object(_ -> {
+            json.writeStringField("name", profile.policy());
+            json.writeBooleanField("listed", profile.isListed());
+            json.writeNumberField("peakRequested", profile.peakRequested());
+            json.writeNumberField("peakInUse", profile.peakInUse());
+            json.writeNumberField("peakHeld", profile.peakHeld());
+            json.writeNumberField("failures", profile.failures());
+            json.array("event", profile.points(), point -> json.writeNumber(point.event()));
+            json.array("least", profile.points(), point -> json.writeNumber(point.leastRequested()));
+            json.array("requested", profile.points(), point -> json.writeNumber(point.requested()));
+            json.array("inUse", profile.points(), point -> json.writeNumber(point.inUse()));
+            json.array("held", profile.points(), point -> json.writeNumber(point.held()));
+            json.array("free", profile.points(), point -> json.writeNumber(point.free()));
+            json.array("largest", profile.points(), point -> json.writeNumber(point.largestFree()));
+        });
     }
 
-    private static void writeColumn(JsonGenerator json, String name, TraceProfile profile, ToLongFunction<Point> column)
+    private static void writeMap(ShownJson json, String name, int series, int event, AllocatorState allocator, int maps)
             throws IOException {
-        json.writeArrayFieldStart(name);
-        for (final Point point : profile.points()) {
-            json.writeNumber(column.applyAsLong(point));
-        }
-        json.writeEndArray();
-    }
-
-    private static void writeMap(
-            JsonGenerator json, String name, int series, int event, AllocatorState allocator, int maps)
-            throws IOException {
-        json.writeStartObject();
-        json.writeStringField("name", name);
-        json.writeNumberField("series", series);
-        json.writeNumberField("event", event);
-        json.writeStringField("missing", allocator.missing());
-        json.writeStringField(
-                "owner",
-                allocator.users().size() == 1 ? allocator.users().getFirst().owner() : "");
-        json.writeNumberField("inUse", allocator.stats().bytesInUse());
-        json.writeNumberField("held", allocator.stats().bytesHeld());
-        json.writeNumberField("limit", allocator.stats().limit());
-        json.writeArrayFieldStart("options");
-        for (final Map.Entry<String, String> option : allocator.options().entrySet()) {
-            json.writeStartArray();
-            json.writeString(option.getKey());
-            json.writeString(option.getValue());
+        json.object(_ -> {
+            json.writeStringField("name", name);
+            json.writeNumberField("series", series);
+            json.writeNumberField("event", event);
+            json.writeStringField("missing", allocator.missing());
+            json.writeStringField(
+                    "owner",
+                    allocator.users().size() == 1 ? allocator.users().getFirst().owner() : "");
+            json.writeNumberField("inUse", allocator.stats().bytesInUse());
+            json.writeNumberField("held", allocator.stats().bytesHeld());
+            json.writeNumberField("limit", allocator.stats().limit());
+            json.array(
+                    "options", allocator.options().entrySet(), option -> json.row(option.getKey(), option.getValue()));
+            new MapJson(json, allocator, MOST_CHUNKS / maps, MOST_SITES / maps).write();
+            json.writeArrayFieldStart("groups");
+            writeGroups(json, "session", Breakdown.bySession(allocator));
+            writeGroups(json, "call site", Breakdown.bySite(allocator));
+            writeGroups(json, "stream", Breakdown.byStream(allocator));
+            writeGroups(json, "size", Breakdown.bySize(allocator));
             json.writeEndArray();
-        }
-        json.writeEndArray();
-        new MapJson(json, allocator, MOST_CHUNKS / maps, MOST_SITES / maps).write();
-        json.writeArrayFieldStart("groups");
-        writeGroups(json, "session", Breakdown.bySession(allocator));
-        writeGroups(json, "call site", Breakdown.bySite(allocator));
-        writeGroups(json, "stream", Breakdown.byStream(allocator));
-        writeGroups(json, "size", Breakdown.bySize(allocator));
-        json.writeEndArray();
-        json.writeEndObject();
+        });
     }
 
-    private static void writeGroups(JsonGenerator json, String by, List<Breakdown.Group> groups) throws IOException {
+    private static void writeGroups(ShownJson json, String by, List<Breakdown.Group> groups) throws IOException {
         if (groups.isEmpty()) {
             return;
         }
-        json.writeStartObject();
-        json.writeStringField("by", by);
-        json.writeNumberField("count", groups.size());
-        json.writeArrayFieldStart("rows");
-        for (final Breakdown.Group group : groups.subList(0, Math.min(MOST_ROWS, groups.size()))) {
-            json.writeStartArray();
-            json.writeString(group.name());
-            json.writeNumber(group.blocks());
-            json.writeNumber(group.requested());
-            json.writeNumber(group.bytes());
-            json.writeEndArray();
-        }
-        json.writeEndArray();
-        json.writeEndObject();
+        json.object(_ -> {
+            json.writeStringField("by", by);
+            json.writeNumberField("count", groups.size());
+            json.array(
+                    "rows",
+                    groups.subList(0, Math.min(MOST_ROWS, groups.size())),
+                    group -> json.row(group.name(), group.blocks(), group.requested(), group.bytes()));
+        });
     }
 }

@@ -3,10 +3,10 @@ package allocator.view;
 import allocator.plan.Instance;
 import allocator.plan.Lifetime;
 import allocator.plan.Plan;
-import com.fasterxml.jackson.core.JsonGenerator;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.List;
 import java.util.Locale;
 import java.util.function.IntToLongFunction;
 import java.util.function.ToLongFunction;
@@ -33,7 +33,7 @@ final class PlanJson {
 
     private static final int ROWS = 200;
 
-    private final JsonGenerator json;
+    private final ShownJson json;
     private final PlannedBlocks planned;
     private final Instance instance;
 
@@ -43,7 +43,7 @@ final class PlanJson {
     /** The other blocks. */
     private final int[] small;
 
-    private PlanJson(JsonGenerator json, PlannedBlocks planned, int most) {
+    private PlanJson(ShownJson json, PlannedBlocks planned, int most) {
         this.json = json;
         this.planned = planned;
         instance = planned.instance();
@@ -67,18 +67,14 @@ final class PlanJson {
 
     /** Returns the data, with at most {@code most} blocks one by one. */
     static String of(String name, PlannedBlocks planned, int most) {
-        return PageJson.write(json -> {
+        return ShownJson.of(json -> {
             json.writeStringField("title", name);
             json.writeStringField("kind", "plan");
             json.writeStringField("subtitle", planned.subtitle());
             json.writeNumberField("first", 0);
-            json.writeArrayFieldStart("series");
-            json.writeEndArray();
-            json.writeArrayFieldStart("maps");
-            json.writeEndArray();
-            json.writeObjectFieldStart("plan");
-            new PlanJson(json, planned, most).write();
-            json.writeEndObject();
+            json.array("series", List.of(), _ -> {});
+            json.array("maps", List.of(), _ -> {});
+            json.object("plan", _ -> new PlanJson(json, planned, most).write());
         });
     }
 

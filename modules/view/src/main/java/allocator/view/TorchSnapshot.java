@@ -51,12 +51,6 @@ public final class TorchSnapshot {
         this.snapshot = snapshot;
     }
 
-    /** Writes an event. */
-    @FunctionalInterface
-    private interface Content {
-        void write() throws IOException;
-    }
-
     /** Memory side by side, to be shown as a segment. */
     private record Segment(AllocatorState allocator, long address, List<Chunk> chunks) {
         long bytes(State... states) {
@@ -95,9 +89,9 @@ public final class TorchSnapshot {
             devices.add(failure.memory().deviceOrdinal());
         }
         final int most = devices.stream().mapToInt(ordinal -> ordinal + 1).max().orElse(0);
-        final List<List<Content>> byDevice = new ArrayList<>();
+        final List<List<PickleWriter.Part>> byDevice = new ArrayList<>();
         for (int device = 0; device < Math.clamp(most, 0, MOST_DEVICES); device++) {
-            final List<Content> events = new ArrayList<>();
+            final List<PickleWriter.Part> events = new ArrayList<>();
             history.getOrDefault(device, List.of()).forEach(entry -> events.add(() -> write(entry)));
             if (failure != null && failure.memory().deviceOrdinal() == device) {
                 events.add(() -> write(failure));
@@ -108,7 +102,7 @@ public final class TorchSnapshot {
             out.text("segments");
             out.list(segments, this::write);
             out.text("device_traces");
-            out.list(byDevice, events -> out.list(events, Content::write));
+            out.list(byDevice, events -> out.list(events, PickleWriter.Part::write));
             out.text("allocator_settings");
             out.dictionary(() -> {});
         });

@@ -113,27 +113,20 @@ public record PlanResult(
      * @return one object
      */
     public String json() {
-        return Json.write(json -> {
-            json.writeStartObject();
-            json.writeStringField("trace", name);
-            json.writeNumberField("blocks", blocks);
-            json.writeNumberField("reserves", reserves);
-            json.writeNumberField("streams", streams);
-            json.writeNumberField("height", plan.height());
-            json.writeNumberField("lower_bound", plan.lowerBound());
-            json.writeNumberField("gap", plan.gap());
-            json.writeBooleanField("optimal", plan.isOptimal());
-            if (capacity == 0) {
-                json.writeNullField("capacity");
-            } else {
-                json.writeNumberField("capacity", capacity);
-                json.writeBooleanField("fits", plan.fits(capacity));
-                json.writeNumberField("shortfall", plan.shortfall(capacity));
-            }
-            json.writeNumberField("steps", plan.steps());
-            json.writeNumberField("seconds", seconds);
-            json.writeEndObject();
-        });
+        final Json json = new Json()
+                .put("trace", name)
+                .put("blocks", blocks)
+                .put("reserves", reserves)
+                .put("streams", streams)
+                .put("height", plan.height())
+                .put("lower_bound", plan.lowerBound())
+                .put("gap", plan.gap())
+                .put("optimal", plan.isOptimal())
+                .put("capacity", capacity == 0 ? null : capacity);
+        if (capacity != 0) {
+            json.put("fits", plan.fits(capacity)).put("shortfall", plan.shortfall(capacity));
+        }
+        return Json.text(json.put("steps", plan.steps()).put("seconds", seconds));
     }
 
     private String percent() {

@@ -88,11 +88,11 @@ public final class RecordingText {
         for (final RecordedFailure failure :
                 failures.subList(Math.max(0, failures.size() - MOST_ROWS), failures.size())) {
             out.println();
-            out.println(failure.at() + ": " + oneLine(failure.owner()) + " asked for "
-                    + Sizes.human(failure.requested()) + " of "
+            out.println(failure.at() + ": " + oneLine(failure.failure().owner()) + " asked for "
+                    + Sizes.human(failure.failure().requested()) + " of "
                     + oneLine(failure.memory().toString()) + ": "
-                    + oneLine(failure.reason()));
-            failure.stack().forEach(frame -> out.println("    at " + frame));
+                    + oneLine(failure.failure().reason()));
+            failure.failure().stack().forEach(frame -> out.println("    at " + frame));
         }
         if (failures.size() > MOST_ROWS) {
             out.println("  and " + Sizes.count(failures.size() - MOST_ROWS, "failure") + " before");

@@ -14,43 +14,38 @@ public final class TraceJson {
      * @return the JSON
      */
     public static String of(TraceSummary summary) {
-        return Json.write(json -> {
-            json.writeStartObject();
-            json.writeStringField("trace", summary.trace());
-            json.writeNumberField("events", summary.events());
-            json.writeNumberField("allocations", summary.allocations());
-            json.writeNumberField("frees", summary.events() - summary.allocations());
-            json.writeNumberField("live_at_end", summary.liveAtEnd());
-            json.writeNumberField("allocated_bytes", summary.allocatedBytes());
-            json.writeNumberField("peak_live_blocks", summary.peakLiveBlocks());
-            json.writeNumberField("peak_live_bytes", summary.peakLiveBytes());
-            json.writeNumberField("peak_event", summary.peakEvent());
-            json.writeObjectFieldStart("lifetimes");
-            json.writeNumberField("shortest", summary.lifetimes().shortest());
-            json.writeNumberField("median", summary.lifetimes().median());
-            json.writeNumberField("percentile_90", summary.lifetimes().percentile90());
-            json.writeNumberField("longest", summary.lifetimes().longest());
-            json.writeEndObject();
-            json.writeArrayFieldStart("streams");
-            for (final TraceSummary.Stream stream : summary.streams()) {
-                json.writeStartObject();
-                json.writeNumberField("allocations", stream.allocations());
-                json.writeNumberField("allocated_bytes", stream.bytes());
-                json.writeNumberField("peak_live_bytes", stream.peakLiveBytes());
-                json.writeEndObject();
-            }
-            json.writeEndArray();
-            json.writeArrayFieldStart("sizes");
-            for (final TraceSummary.Sizes sizes : summary.sizes()) {
-                json.writeStartObject();
-                json.writeNumberField("from", sizes.from());
-                json.writeNumberField("to", sizes.to());
-                json.writeNumberField("blocks", sizes.blocks());
-                json.writeNumberField("bytes", sizes.bytes());
-                json.writeEndObject();
-            }
-            json.writeEndArray();
-            json.writeEndObject();
-        });
+        final TraceSummary.Lifetimes lifetimes = summary.lifetimes();
+        return Json.text(new Json()
+                .put("trace", summary.trace())
+                .put("events", summary.events())
+                .put("allocations", summary.allocations())
+                .put("frees", summary.events() - summary.allocations())
+                .put("live_at_end", summary.liveAtEnd())
+                .put("allocated_bytes", summary.allocatedBytes())
+                .put("peak_live_blocks", summary.peakLiveBlocks())
+                .put("peak_live_bytes", summary.peakLiveBytes())
+                .put("peak_event", summary.peakEvent())
+                .put(
+                        "lifetimes",
+                        new Json()
+                                .put("shortest", lifetimes.shortest())
+                                .put("median", lifetimes.median())
+                                .put("percentile_90", lifetimes.percentile90())
+                                .put("longest", lifetimes.longest()))
+                .put(
+                        "streams",
+                        summary.streams(),
+                        stream -> new Json()
+                                .put("allocations", stream.allocations())
+                                .put("allocated_bytes", stream.bytes())
+                                .put("peak_live_bytes", stream.peakLiveBytes()))
+                .put(
+                        "sizes",
+                        summary.sizes(),
+                        sizes -> new Json()
+                                .put("from", sizes.from())
+                                .put("to", sizes.to())
+                                .put("blocks", sizes.blocks())
+                                .put("bytes", sizes.bytes())));
     }
 }

@@ -44,8 +44,6 @@ final class Instrumenter {
     private static final ClassDesc LOCK = ClassDesc.of("java.util.concurrent.locks.Lock");
     private static final MethodTypeDesc PLAIN = MethodTypeDesc.of(ConstantDescs.CD_void);
     private static final MethodTypeDesc OF_OBJECT = MethodTypeDesc.of(ConstantDescs.CD_void, ConstantDescs.CD_Object);
-    private static final MethodTypeDesc OF_LATCH =
-            MethodTypeDesc.of(ConstantDescs.CD_void, ClassDesc.of("java.util.concurrent.CountDownLatch"));
     /** What stands in place of collections whose order is that of hash codes, which are others in each run. */
     private static final Map<String, ClassDesc> ORDERED = Map.of(
             "java/util/IdentityHashMap", ClassDesc.of(OrderedMap.class.getName()),
@@ -55,10 +53,6 @@ final class Instrumenter {
     private static final MethodTypeDesc OF_THREAD =
             MethodTypeDesc.of(ConstantDescs.CD_long, ClassDesc.of("java.lang.Thread"));
     private static final MethodTypeDesc CLOCK = MethodTypeDesc.of(ClassDesc.of("java.util.function.LongSupplier"));
-    private static final Set<String> LOCKS = Set.of(
-            "java/util/concurrent/locks/ReentrantLock",
-            "java/util/concurrent/locks/ReentrantReadWriteLock$ReadLock",
-            "java/util/concurrent/locks/ReentrantReadWriteLock$WriteLock");
     private static final Set<String> CREATORS =
             Set.of("copyOf", "copyOfRange", "put", "add", "putIfAbsent", "computeIfAbsent", "of", "toList", "valueOf");
     /** Divides lanes after so many contentions: too many for a short program, so that one is enough. */
@@ -234,7 +228,7 @@ final class Instrumenter {
     private static boolean isReplaced(CodeBuilder builder, InvokeInstruction call) {
         final String owner = call.owner().asInternalName();
         final String name = call.name().stringValue();
-        if (LOCKS.contains(owner) && name.equals("lock")) {
+        if (owner.equals("java/util/concurrent/locks/ReentrantLock") && name.equals("lock")) {
             builder.invokestatic(POINTS, "lock", MethodTypeDesc.of(ConstantDescs.CD_void, LOCK));
             return true;
         }
@@ -247,26 +241,19 @@ final class Instrumenter {
             builder.invokestatic(POINTS, name, MethodTypeDesc.of(ConstantDescs.CD_Set));
             return true;
         }
-        if (call.opcode() == Opcode.INVOKEVIRTUAL && call.typeSymbol().equals(PLAIN)) {
-            if (name.equals("wait") || name.equals("notifyAll")) {
-                builder.invokestatic(POINTS, name.equals("wait") ? "await" : name, OF_OBJECT);
-                return true;
-            }
-            if (owner.equals("java/util/concurrent/CountDownLatch") && name.equals("await")) {
-                builder.invokestatic(POINTS, name, OF_LATCH);
-                return true;
-            }
-        }
-        if (owner.equals("java/lang/Thread") && name.equals("holdsLock")) {
-            builder.invokestatic(POINTS, name, call.typeSymbol());
+        if (call.opcode() == Opcode.INVOKEVIRTUAL
+                && call.typeSymbol().equals(PLAIN)
+                && (name.equals("wait") || name.equals("notifyAll"))) {
+            builder.invokestatic(POINTS, name.equals("wait") ? "await" : name, OF_OBJECT);
             return true;
         }
         if (owner.equals("java/lang/Thread") && name.equals("threadId")) {
-            builder.invokestatic(POINTS, "threadId", OF_THREAD);
+            builder.invokestatic(POINTS, name, OF_THREAD);
             return true;
         }
-        if (owner.equals("java/lang/System") && name.equals("nanoTime")) {
-            builder.invokestatic(POINTS, "nanoTime", call.typeSymbol());
+        if ((owner.equals("java/lang/Thread") && name.equals("holdsLock"))
+                || (owner.equals("java/lang/System") && name.equals("nanoTime"))) {
+            builder.invokestatic(POINTS, name, call.typeSymbol());
             return true;
         }
         if ((owner.equals("java/lang/Thread") && (name.equals("onSpinWait") || name.equals("yield")))

@@ -1,7 +1,6 @@
 package allocator.simulation.schedule;
 
 import java.util.Set;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.Lock;
 import java.util.function.LongSupplier;
 
@@ -63,17 +62,6 @@ public final class Points {
         final Scheduler scheduler = Scheduler.active();
         if (scheduler != null) {
             scheduler.notifyAll(monitor);
-        }
-    }
-
-    /** In place of {@link CountDownLatch#await()}. */
-    public static void await(CountDownLatch latch) {
-        while (latch.getCount() > 0) {
-            final Scheduler scheduler = Scheduler.active();
-            if (scheduler == null) {
-                throw new IllegalStateException("nothing can be awaited outside a simulated program");
-            }
-            scheduler.block();
         }
     }
 

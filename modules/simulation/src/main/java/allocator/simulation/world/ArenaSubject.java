@@ -2,154 +2,63 @@ package allocator.simulation.world;
 
 import allocator.arena.BfcArena;
 import allocator.arena.LaneAccess;
+import allocator.arena.StreamArenaAllocator;
 import allocator.arena.bump.BumpAllocator;
+import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
+import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
+import java.util.function.Consumer;
 
-/** What is called of an arena. */
-interface ArenaSubject {
-    long alloc(long byteSize);
+/**
+ * What is called of an arena.
+ *
+ * @param memory serves requests
+ * @param arena the arena beneath, which can be checked; {@code null} for a bump allocator
+ * @param endRun unbinds what a stream has freed
+ * @param releaseStream unbinds all memory of a stream
+ * @param shrink returns unused memory
+ * @param close ends the arena
+ */
+record ArenaSubject(
+        StreamAwareAllocator memory,
+        BfcArena arena,
+        Consumer<SyncStream> endRun,
+        Consumer<SyncStream> releaseStream,
+        Runnable shrink,
+        Runnable close) {
+    static ArenaSubject of(BfcArena arena) {
+        return new ArenaSubject(
+                new StreamArenaAllocator(arena, AllocatorOptions.EMPTY),
+                arena,
+                arena::endRun,
+                arena::releaseStream,
+                arena::shrink,
+                arena::close);
+    }
 
-    long allocOnStream(long byteSize, SyncStream stream);
+    static ArenaSubject of(BumpAllocator bump) {
+        return new ArenaSubject(bump, null, bump::endRun, bump::releaseStream, bump::shrink, bump::close);
+    }
 
-    long reserve(long byteSize);
+    AllocatorStats stats() {
+        return memory.stats();
+    }
 
-    void free(long address);
-
-    void endRun(SyncStream stream);
-
-    void releaseStream(SyncStream stream);
-
-    void leaveMainLane(SyncStream stream);
-
-    void shrink();
-
-    AllocatorStats stats();
-
-    void verify();
-
-    void close();
-
-    /** Returns whether a close that failed has closed all or nothing. */
-    boolean isWhollyOpenOrClosed();
-
-    record Bfc(BfcArena arena) implements ArenaSubject {
-        @Override
-        public long alloc(long byteSize) {
-            return arena.alloc(byteSize);
-        }
-
-        @Override
-        public long allocOnStream(long byteSize, SyncStream stream) {
-            return arena.allocOnStream(byteSize, stream);
-        }
-
-        @Override
-        public long reserve(long byteSize) {
-            return arena.reserve(byteSize);
-        }
-
-        @Override
-        public void free(long address) {
-            arena.free(address);
-        }
-
-        @Override
-        public void endRun(SyncStream stream) {
-            arena.endRun(stream);
-        }
-
-        @Override
-        public void releaseStream(SyncStream stream) {
-            arena.releaseStream(stream);
-        }
-
-        @Override
-        public void leaveMainLane(SyncStream stream) {
+    void leaveMainLane(SyncStream stream) {
+        if (arena != null) {
             LaneAccess.leaveMainLane(arena, stream);
-        }
-
-        @Override
-        public void shrink() {
-            arena.shrink();
-        }
-
-        @Override
-        public AllocatorStats stats() {
-            return arena.stats();
-        }
-
-        @Override
-        public void verify() {
-            arena.checkConsistency();
-        }
-
-        @Override
-        public void close() {
-            arena.close();
-        }
-
-        @Override
-        public boolean isWhollyOpenOrClosed() {
-            return LaneAccess.isWhollyOpenOrClosed(arena);
         }
     }
 
-    record Bump(BumpAllocator allocator) implements ArenaSubject {
-        @Override
-        public long alloc(long byteSize) {
-            return allocator.alloc(byteSize);
+    void verify() {
+        if (arena != null) {
+            arena.checkConsistency();
         }
+    }
 
-        @Override
-        public long allocOnStream(long byteSize, SyncStream stream) {
-            return allocator.allocOnStream(byteSize, stream);
-        }
-
-        @Override
-        public long reserve(long byteSize) {
-            return allocator.reserve(byteSize);
-        }
-
-        @Override
-        public void free(long address) {
-            allocator.free(address);
-        }
-
-        @Override
-        public void endRun(SyncStream stream) {
-            allocator.endRun(stream);
-        }
-
-        @Override
-        public void releaseStream(SyncStream stream) {
-            allocator.releaseStream(stream);
-        }
-
-        @Override
-        public void leaveMainLane(SyncStream stream) {}
-
-        @Override
-        public void shrink() {
-            allocator.shrink();
-        }
-
-        @Override
-        public AllocatorStats stats() {
-            return allocator.stats();
-        }
-
-        @Override
-        public void verify() {}
-
-        @Override
-        public void close() {
-            allocator.close();
-        }
-
-        @Override
-        public boolean isWhollyOpenOrClosed() {
-            return true;
-        }
+    /** Returns whether a close that failed has closed all or nothing. */
+    boolean isWhollyOpenOrClosed() {
+        return arena == null || LaneAccess.isWhollyOpenOrClosed(arena);
     }
 }

@@ -86,16 +86,15 @@ public final class ArenaWorld implements World {
         lag = lag(random.split(), random.nextInt(12));
         if (kind == Kind.BUMP) {
             final BumpConfig bump = ArenaSettings.bump(random);
-            subject = new ArenaSubject.Bump(new BumpAllocator(device, bump, limit, AllocatorOptions.EMPTY));
+            subject = ArenaSubject.of(new BumpAllocator(device, bump, limit, AllocatorOptions.EMPTY));
             description = bump + ", " + device;
         } else if (paged == null) {
             final ArenaConfig config = ArenaSettings.arena(random, limit);
-            subject = new ArenaSubject.Bfc(new BfcArena(device.orderedByFlushes(streams.values()), config));
+            subject = ArenaSubject.of(new BfcArena(device.orderedByFlushes(streams.values()), config));
             description = config + ", " + device;
         } else {
             final ArenaConfig config = ArenaSettings.paged(random, limit);
-            subject =
-                    new ArenaSubject.Bfc(BfcArena.onPages(device, paged.pages().on(device), config));
+            subject = ArenaSubject.of(BfcArena.onPages(device, paged.pages().on(device), config));
             description = config + ", " + device + ", pages " + paged.pages().capacityBytes() / SimulatedPages.PAGE;
         }
         atClose = random.nextInt(3) > 0
@@ -144,16 +143,19 @@ public final class ArenaWorld implements World {
         final SimulatedStream stream = stream(thread, op.b());
         final long byteSize = 1L + op.a() % largest;
         switch (op.kind()) {
-            case ALLOC -> allocate(byteSize, null, false, () -> subject.alloc(byteSize));
-            case ALLOC_ON_STREAM -> allocate(byteSize, stream, false, () -> subject.allocOnStream(byteSize, stream));
-            case RESERVE -> allocate(byteSize, null, true, () -> subject.reserve(byteSize));
+            case ALLOC -> allocate(byteSize, null, false, () -> subject.memory().alloc(byteSize));
+            case ALLOC_ON_STREAM ->
+                allocate(byteSize, stream, false, () -> subject.memory().allocOnStream(byteSize, stream));
+            case RESERVE ->
+                allocate(byteSize, null, true, () -> subject.memory().reserve(byteSize));
             case FREE -> free(op.a());
-            case END_RUN -> end(stream, () -> subject.endRun(stream));
+            case END_RUN -> end(stream, () -> subject.endRun().accept(stream));
             case CLOSE_STREAM -> {
                 if (paged != null) {
                     close(stream);
                 }
-                final boolean isReleased = end(stream, () -> subject.releaseStream(stream));
+                final boolean isReleased =
+                        end(stream, () -> subject.releaseStream().accept(stream));
                 model.closed(stream); // a call that failed may have had its effect
                 if (isReleased || paged != null) {
                     streams.remove(key(thread, op.b()));
@@ -161,7 +163,7 @@ public final class ArenaWorld implements World {
                 }
             }
             case WAIT -> await(stream, op.a());
-            case SHRINK -> attempt(subject::shrink);
+            case SHRINK -> attempt(subject.shrink());
             case STATS -> readStats(thread);
             case CONTEND -> attempt(() -> subject.leaveMainLane(stream));
             case CLOSE -> {
@@ -206,7 +208,7 @@ public final class ArenaWorld implements World {
         isClosing = true;
         model.expectReturns(true);
         try {
-            Scheduler.call(subject::close);
+            Scheduler.call(subject.close());
         } catch (Throwable e) {
             Model.requireSimulated(e, false);
             return;
@@ -269,7 +271,7 @@ public final class ArenaWorld implements World {
             return;
         }
         try {
-            Scheduler.call(() -> subject.free(block.address()));
+            Scheduler.call(() -> subject.memory().free(block.address()));
         } catch (Throwable e) {
             requireExpected(e, false);
             if (isClosing) {
@@ -324,12 +326,12 @@ public final class ArenaWorld implements World {
         if (atClose.equals(Failpoint.NONE) || isOpenAfterFailure()) {
             verify();
             for (final Model.Block block : model.removeAll()) {
-                subject.free(block.address());
+                subject.memory().free(block.address());
             }
             subject.verify();
             Model.require(subject.stats().bytesInUse() == 0, "nothing is live, not as in " + subject.stats());
         }
-        subject.close();
+        subject.close().run();
         model.requireNoViolation();
         requireNothingOut("the close");
     }
@@ -344,7 +346,7 @@ public final class ArenaWorld implements World {
     /** Closes once more, as the first close may have failed. */
     private void endClose() {
         Model.require(subject.isWhollyOpenOrClosed(), "a close that failed has closed some lanes");
-        subject.close();
+        subject.close().run();
         model.requireNoViolation();
         requireNothingOut("the last close");
     }
@@ -367,7 +369,7 @@ public final class ArenaWorld implements World {
         final Task task = Scheduler.current();
         task.begin(atClose);
         try {
-            Scheduler.call(subject::close);
+            Scheduler.call(subject.close());
         } catch (Throwable e) {
             Model.requireSimulated(e, false);
         } finally {
@@ -376,7 +378,7 @@ public final class ArenaWorld implements World {
         }
         Model.require(subject.isWhollyOpenOrClosed(), "a close that failed has closed some lanes");
         try {
-            subject.shrink();
+            subject.shrink().run();
             return true;
         } catch (AllocatorClosedException e) {
             model.removeAll();

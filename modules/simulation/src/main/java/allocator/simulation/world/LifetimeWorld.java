@@ -248,12 +248,10 @@ public final class LifetimeWorld implements World {
 
     private static void close(Handle handle) {
         handle.isClosing = true;
-        try {
-            Scheduler.call(handle.session::close);
+        Model.attempt(() -> {
+            handle.session.close();
             handle.isClosed = true;
-        } catch (Throwable e) {
-            Model.requireSimulated(e, false);
-        }
+        });
     }
 
     private void run(Handle handle, Op op) {

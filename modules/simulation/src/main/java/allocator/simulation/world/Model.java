@@ -1,6 +1,7 @@
 package allocator.simulation.world;
 
 import allocator.simulation.schedule.Failpoint;
+import allocator.simulation.schedule.Scheduler;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
@@ -82,6 +83,15 @@ class Model {
             return;
         }
         throw new AssertionError("an operation throws " + failure, failure);
+    }
+
+    /** Makes a call that may fail only as the simulation has it. */
+    static void attempt(Runnable call) {
+        try {
+            Scheduler.call(call);
+        } catch (Throwable e) {
+            requireSimulated(e, false);
+        }
     }
 
     long liveBytes() {

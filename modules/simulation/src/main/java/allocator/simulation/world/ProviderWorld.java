@@ -107,12 +107,12 @@ public final class ProviderWorld implements World {
                     close(own.remove(op.a() % own.size()));
                 }
             }
-            case END_RUN -> attempt(stream(thread)::onSessionRunEnd);
+            case END_RUN -> Model.attempt(stream(thread)::onSessionRunEnd);
             case CLOSE_STREAM -> {
                 final SyncStream stream = streams.remove(thread);
                 if (stream != null) {
                     closed.add(stream);
-                    attempt(stream::close);
+                    Model.attempt(stream::close);
                 }
             }
             case ALLOC_ON_STREAM, FREE, STATS -> {
@@ -125,19 +125,11 @@ public final class ProviderWorld implements World {
         model.requireNoViolation();
     }
 
-    private static void attempt(Runnable call) {
-        try {
-            Scheduler.call(call);
-        } catch (Throwable e) {
-            Model.requireSimulated(e, false);
-        }
-    }
-
     private SyncStream stream(int thread) {
         SyncStream stream = streams.get(thread);
         while (stream == null) {
             final SyncStream[] made = new SyncStream[1];
-            attempt(() -> made[0] = factory.createSyncStream(info));
+            Model.attempt(() -> made[0] = factory.createSyncStream(info));
             stream = made[0];
         }
         streams.put(thread, stream);
@@ -148,7 +140,7 @@ public final class ProviderWorld implements World {
         final AllocatorOptions options =
                 isExclusive ? shared.with(OptionKey.EXCLUSIVE.name(), "1", "simulation") : shared;
         final Allocator[] made = new Allocator[1];
-        attempt(() -> made[0] = factory.createAllocator(info, options));
+        Model.attempt(() -> made[0] = factory.createAllocator(info, options));
         if (made[0] != null) {
             own.add(new Session(made[0]));
         }
@@ -178,7 +170,7 @@ public final class ProviderWorld implements World {
                     free(owned);
                 }
             }
-            default -> attempt(session.allocator::stats);
+            default -> Model.attempt(session.allocator::stats);
         }
     }
 

@@ -93,7 +93,6 @@ public final class ResourceWorld implements World {
     private final StatisticsResource bottom;
     private final Budget root;
     private final List<Leaf> leaves;
-    private final boolean mayFail;
     private final int largest;
     private final String description;
     private final Map<Integer, SimulatedStream> streams = new HashMap<>();
@@ -134,7 +133,6 @@ public final class ResourceWorld implements World {
                 ? PressureLadder.NONE
                 : PressureLadder.NONE.then("shrink", byteSize -> bottom.shrink().bytesReleased());
         leaves = List.of(new Leaf(bottom, first, ladder, random), new Leaf(bottom, second, ladder, random));
-        mayFail = true;
         description = device + ", " + (arena == null ? "no arena" : "an arena") + ", " + leaves.getFirst().allocator
                 + " and " + leaves.getLast().allocator + ", limit " + limit + ", reservation " + reservation
                 + ", sizes up to " + largest;
@@ -174,11 +172,11 @@ public final class ResourceWorld implements World {
             case END_RUN -> end(stream);
             case WAIT -> {
                 final SimulatedStream producer = stream(op.a() % 2, op.a() / 2);
-                attempt(() -> stream.waitFor(producer));
+                Model.attempt(() -> stream.waitFor(producer));
             }
-            case SHRINK -> attempt(leaf.allocator::shrink);
+            case SHRINK -> Model.attempt(leaf.allocator::shrink);
             case STATS ->
-                attempt(() -> {
+                Model.attempt(() -> {
                     verify(leaf.budget.status());
                     verify(root.status());
                     verify(bottom.statistics());
@@ -200,7 +198,7 @@ public final class ResourceWorld implements World {
             address = Scheduler.call(allocation);
         } catch (OutOfMemoryException e) {
             leaf.failures++;
-            Model.requireSimulated(e, mayFail);
+            Model.requireSimulated(e, true);
             return;
         } catch (Throwable e) {
             Model.requireSimulated(e, false);
@@ -213,18 +211,10 @@ public final class ResourceWorld implements World {
         if (arena != null) {
             model.beginEnd(stream);
             try {
-                attempt(() -> arena.endRun(stream));
+                Model.attempt(() -> arena.endRun(stream));
             } finally {
                 model.endEnd(stream);
             }
-        }
-    }
-
-    private static void attempt(Runnable call) {
-        try {
-            Scheduler.call(call);
-        } catch (Throwable e) {
-            Model.requireSimulated(e, false);
         }
     }
 

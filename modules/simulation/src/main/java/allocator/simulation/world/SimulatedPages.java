@@ -7,6 +7,7 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
@@ -37,11 +38,6 @@ final class SimulatedPages implements PageSource {
 
     /** A part of an extent. */
     record Piece(long extent, long physical, long byteSize) {}
-
-    /** Receives pieces. */
-    interface PieceVisitor {
-        void visit(Piece piece);
-    }
 
     /**
      * Creates a source.
@@ -87,7 +83,7 @@ final class SimulatedPages implements PageSource {
     }
 
     /** Visits what backs memory that is in use. */
-    void forEachPiece(long address, long byteSize, PieceVisitor visitor) {
+    void forEachPiece(long address, long byteSize, Consumer<Piece> visitor) {
         long from = address;
         while (from < address + byteSize) {
             final Map.Entry<Long, Mapping> mapping = mappings.floorEntry(from);
@@ -98,7 +94,7 @@ final class SimulatedPages implements PageSource {
             final long end = Math.min(
                     address + byteSize, mapping.getKey() + mapping.getValue().byteSize());
             final long extent = mapping.getValue().extent();
-            visitor.visit(new Piece(extent, physical(extent) + from - mapping.getKey(), end - from));
+            visitor.accept(new Piece(extent, physical(extent) + from - mapping.getKey(), end - from));
             from = end;
         }
     }

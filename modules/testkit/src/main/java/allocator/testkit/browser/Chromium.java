@@ -1,12 +1,11 @@
 package allocator.testkit.browser;
 
 import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.io.JsonStringEncoder;
 import java.io.File;
 import java.io.IOException;
-import java.io.StringWriter;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -54,10 +53,10 @@ public final class Chromium implements AutoCloseable {
         socket = client.newWebSocketBuilder()
                 .buildAsync(URI.create(url), new Listener())
                 .join();
-        call("Page.enable", Map.of());
-        call("Runtime.enable", Map.of());
-        call("Log.enable", Map.of());
-        call("Network.enable", Map.of());
+        call("Page.enable", "{}");
+        call("Runtime.enable", "{}");
+        call("Log.enable", "{}");
+        call("Network.enable", "{}");
     }
 
     /** Starts the Chromium of the path; skips the test if there is none, unless one is required. */
@@ -131,20 +130,16 @@ public final class Chromium implements AutoCloseable {
 
     /** Sets the size of the window and the colour scheme. */
     public void show(int width, int height, boolean isDark) {
-        call(
-                "Emulation.setDeviceMetricsOverride",
-                Map.of("width", width, "height", height, "deviceScaleFactor", 1, "mobile", false));
-        call(
-                "Emulation.setEmulatedMedia",
-                Map.of(
-                        "features",
-                        List.of(Map.of("name", "prefers-color-scheme", "value", isDark ? "dark" : "light"))));
+        call("Emulation.setDeviceMetricsOverride", """
+                {"width": %d, "height": %d, "deviceScaleFactor": 1, "mobile": false}""".formatted(width, height));
+        call("Emulation.setEmulatedMedia", """
+                {"features": [{"name": "prefers-color-scheme", "value": "%s"}]}""".formatted(isDark ? "dark" : "light"));
     }
 
     /** Opens a page that says in {@code data-ready} when it is drawn, and returns the milliseconds until then. */
     public long open(Path file) throws InterruptedException {
         final long begin = System.nanoTime();
-        call("Page.navigate", Map.of("url", file.toUri().toString()));
+        navigate(file.toUri().toString());
         await("document.documentElement?.dataset.ready === 'true'");
         evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done('drawn'))))");
         return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
@@ -152,10 +147,14 @@ public final class Chromium implements AutoCloseable {
 
     /** Opens an address and waits until all of the page is loaded. */
     public void load(URI address) throws InterruptedException {
-        call("Page.navigate", Map.of("url", "about:blank"));
+        navigate("about:blank");
         await("location.href === 'about:blank'");
-        call("Page.navigate", Map.of("url", address.toString()));
+        navigate(address.toString());
         await("location.href !== 'about:blank' && document.readyState === 'complete'");
+    }
+
+    private void navigate(String address) {
+        call("Page.navigate", "{\"url\": %s}".formatted(quoted(address)));
     }
 
     /** Waits until an expression is true. */
@@ -171,8 +170,8 @@ public final class Chromium implements AutoCloseable {
 
     /** Evaluates an expression, and returns its value as text. */
     public String evaluate(String expression) {
-        final Map<?, ?> answer =
-                call("Runtime.evaluate", Map.of("expression", expression, "returnByValue", true, "awaitPromise", true));
+        final Map<?, ?> answer = call("Runtime.evaluate", """
+                {"expression": %s, "returnByValue": true, "awaitPromise": true}""".formatted(quoted(expression)));
         if (answer.get("exceptionDetails") != null) {
             throw new AssertionError(expression + ": " + answer.get("exceptionDetails"));
         }
@@ -197,32 +196,26 @@ public final class Chromium implements AutoCloseable {
         final String[] box = evaluate("(r => [r.left, r.top, r.width, r.height].join())(document.querySelector('"
                         + selector + "').getBoundingClientRect())")
                 .split(",", -1);
-        call(
-                "Input.dispatchMouseEvent",
-                Map.of(
-                        "type",
+        call("Input.dispatchMouseEvent", """
+                {"type": "%s", "x": %s, "y": %s, "button": "%s", "clickCount": %d}""".formatted(
                         type,
-                        "x",
                         Double.parseDouble(box[0]) + x * Double.parseDouble(box[2]),
-                        "y",
                         Double.parseDouble(box[1]) + y * Double.parseDouble(box[3]),
-                        "button",
                         button,
-                        "clickCount",
                         button.equals("none") ? 0 : 1));
     }
 
     /** Focuses an element and presses a key. */
     public void press(String selector, String key) {
         evaluate("document.querySelector('" + selector + "').focus()");
-        call("Input.dispatchKeyEvent", Map.of("type", "keyDown", "key", key));
-        call("Input.dispatchKeyEvent", Map.of("type", "keyUp", "key", key));
+        call("Input.dispatchKeyEvent", "{\"type\": \"keyDown\", \"key\": %s}".formatted(quoted(key)));
+        call("Input.dispatchKeyEvent", "{\"type\": \"keyUp\", \"key\": %s}".formatted(quoted(key)));
     }
 
     /** Focuses an element and types a text. */
     public void type(String selector, String text) {
         evaluate("document.querySelector('" + selector + "').focus()");
-        call("Input.insertText", Map.of("text", text));
+        call("Input.insertText", "{\"text\": %s}".formatted(quoted(text)));
     }
 
     /** Writes a picture of the whole page. */
@@ -230,25 +223,9 @@ public final class Chromium implements AutoCloseable {
         final String[] size = evaluate(
                         "[document.documentElement.clientWidth, document.documentElement.scrollHeight].join()")
                 .split(",", -1);
-        final Map<?, ?> answer = call(
-                "Page.captureScreenshot",
-                Map.of(
-                        "format",
-                        "png",
-                        "captureBeyondViewport",
-                        true,
-                        "clip",
-                        Map.of(
-                                "x",
-                                0,
-                                "y",
-                                0,
-                                "width",
-                                Double.valueOf(size[0]),
-                                "height",
-                                Double.valueOf(size[1]),
-                                "scale",
-                                1)));
+        final Map<?, ?> answer = call("Page.captureScreenshot", """
+                {"format": "png", "captureBeyondViewport": true,
+                 "clip": {"x": 0, "y": 0, "width": %s, "height": %s, "scale": 1}}""".formatted(size[0], size[1]));
         Files.createDirectories(Objects.requireNonNull(file.getParent()));
         Files.write(file, Base64.getDecoder().decode(String.valueOf(answer.get("data"))));
     }
@@ -263,9 +240,9 @@ public final class Chromium implements AutoCloseable {
         return List.copyOf(requests);
     }
 
-    private Map<?, ?> call(String method, Map<String, ?> parameters) {
+    private Map<?, ?> call(String method, String parameters) {
         final int id = ++lastId;
-        socket.sendText(write(Map.of("id", id, "method", method, "params", parameters)), true)
+        socket.sendText("{\"id\": %d, \"method\": \"%s\", \"params\": %s}".formatted(id, method, parameters), true)
                 .join();
         try {
             while (true) {
@@ -316,37 +293,8 @@ public final class Chromium implements AutoCloseable {
         }
     }
 
-    private static String write(Map<String, ?> value) {
-        final StringWriter text = new StringWriter();
-        try (JsonGenerator json = new JsonFactory().createGenerator(text)) {
-            write(json, value);
-        } catch (IOException e) {
-            throw new AssertionError(e);
-        }
-        return text.toString();
-    }
-
-    private static void write(JsonGenerator json, Object value) throws IOException {
-        switch (value) {
-            case Map<?, ?> fields -> {
-                json.writeStartObject();
-                for (final Map.Entry<?, ?> field : fields.entrySet()) {
-                    json.writeFieldName(String.valueOf(field.getKey()));
-                    write(json, field.getValue());
-                }
-                json.writeEndObject();
-            }
-            case List<?> elements -> {
-                json.writeStartArray();
-                for (final Object element : elements) {
-                    write(json, element);
-                }
-                json.writeEndArray();
-            }
-            case Boolean truth -> json.writeBoolean(truth);
-            case Number number -> json.writeNumber(number.doubleValue());
-            default -> json.writeString(String.valueOf(value));
-        }
+    private static String quoted(String text) {
+        return '"' + new String(JsonStringEncoder.getInstance().quoteAsString(text)) + '"';
     }
 
     private static Object parse(String text) throws IOException {

@@ -2,8 +2,6 @@ package allocator.view.pickle;
 
 import java.io.IOException;
 import java.io.OutputStream;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
@@ -151,10 +149,8 @@ public final class PickleWriter {
         } else {
             out.write(LONG1);
             out.write(Long.BYTES);
-            out.write(ByteBuffer.allocate(Long.BYTES)
-                    .order(ByteOrder.LITTLE_ENDIAN)
-                    .putLong(value)
-                    .array());
+            littleEndian((int) value);
+            littleEndian((int) (value >> Integer.SIZE));
         }
     }
 
@@ -199,10 +195,9 @@ public final class PickleWriter {
     }
 
     private void littleEndian(int value) throws IOException {
-        out.write(ByteBuffer.allocate(Integer.BYTES)
-                .order(ByteOrder.LITTLE_ENDIAN)
-                .putInt(value)
-                .array());
+        for (int shift = 0; shift < Integer.SIZE; shift += Byte.SIZE) {
+            out.write(value >> shift);
+        }
     }
 
     /**

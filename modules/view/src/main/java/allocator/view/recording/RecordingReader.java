@@ -1,5 +1,6 @@
 package allocator.view.recording;
 
+import allocator.runtime.snapshot.Snapshot.Failure;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -170,20 +171,29 @@ final class RecordingReader {
     }
 
     private void addFailure(RecordedEvent event) {
+        final RecordedMemory memory = memory(event);
         failures.add(new RecordedFailure(
                 event.getStartTime(),
-                text(event, "owner"),
-                memory(event),
-                event.getLong("requested"),
-                event.getLong("rounded"),
-                event.getLong("limit"),
-                event.getLong("inUse"),
-                event.getLong("held"),
-                event.getLong("largestFree"),
-                event.getLong("deviceFree"),
-                event.hasField("limitedBy") ? text(event, "limitedBy") : "",
-                text(event, "reason"),
-                frames(event, MOST_FRAMES).toList()));
+                memory,
+                new Failure(
+                        text(event, "reason"),
+                        text(event, "owner"),
+                        "",
+                        RecordedStates.info(memory),
+                        event.getLong("requested"),
+                        figure(event, "rounded"),
+                        figure(event, "limit"),
+                        figure(event, "inUse"),
+                        figure(event, "held"),
+                        figure(event, "largestFree"),
+                        figure(event, "deviceFree"),
+                        event.hasField("limitedBy") ? text(event, "limitedBy") : "",
+                        frames(event, MOST_FRAMES).toList())));
+    }
+
+    private static long figure(RecordedEvent event, String field) {
+        final long figure = event.getLong(field);
+        return figure == Long.MIN_VALUE ? Failure.UNKNOWN : figure;
     }
 
     private RecordedMemory memory(RecordedEvent event) {

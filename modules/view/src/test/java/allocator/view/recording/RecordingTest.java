@@ -85,9 +85,9 @@ class RecordingTest {
             assertThat(session.liveBlocks()).isZero();
         });
         assertThat(recording.failures()).hasSize(1).first().satisfies(failure -> {
-            assertThat(failure.requested()).isEqualTo(64 * MIB);
-            assertThat(failure.limit()).isEqualTo(8 * MIB);
-            assertThat(failure.stack().getFirst())
+            assertThat(failure.failure().requested()).isEqualTo(64 * MIB);
+            assertThat(failure.failure().limit()).isEqualTo(8 * MIB);
+            assertThat(failure.failure().stack().getFirst())
                     .startsWith(RecordingTest.class.getName() + ".twoLiveAtThePeak(RecordingTest.java:");
         });
         assertThat(recording.calls())

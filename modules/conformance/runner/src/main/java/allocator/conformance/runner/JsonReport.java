@@ -3,173 +3,125 @@ package allocator.conformance.runner;
 import allocator.conformance.runner.ConformanceReport.RuleResult;
 import allocator.conformance.runner.ConformanceReport.Status;
 import allocator.conformance.runner.ConformanceReport.TestResult;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** A report as JSON, for programs. */
 final class JsonReport {
-    private final StringBuilder text = new StringBuilder();
-    private int depth;
+    private final Map<String, Object> fields = new LinkedHashMap<>();
 
     JsonReport(ConformanceReport report) {
-        open('{');
-        field("conforms", report.verdict() == ConformanceReport.Verdict.CONFORMS);
-        field("verdict", report.verdict().toString());
-        field("finished", report.isFinished());
-        field("provider", report.subject().provider());
-        field("vendor", report.subject().vendor());
-        field("version", report.subject().version());
-        field("devices", report.subject().devices());
-        field("notes", report.subject().notes());
-        field("jdk", report.subject().jdk());
-        field("system", report.subject().system());
-        field("seed", report.settings().seed());
-        field("quick", report.settings().quick());
-        field("rules_asked_for", report.filter());
-        field("started", report.started().toString());
-        field("milliseconds", report.took().toMillis());
+        fields.put("conforms", report.verdict() == ConformanceReport.Verdict.CONFORMS);
+        fields.put("verdict", report.verdict().toString());
+        fields.put("finished", report.isFinished());
+        fields.put("provider", report.subject().provider());
+        fields.put("vendor", report.subject().vendor());
+        fields.put("version", report.subject().version());
+        fields.put("devices", report.subject().devices());
+        fields.put("notes", report.subject().notes());
+        fields.put("jdk", report.subject().jdk());
+        fields.put("system", report.subject().system());
+        fields.put("seed", report.settings().seed());
+        fields.put("quick", report.settings().quick());
+        fields.put("rules_asked_for", report.filter());
+        fields.put("started", report.started().toString());
+        fields.put("milliseconds", report.took().toMillis());
         final Map<String, Long> counts = new TreeMap<>();
         for (final Status status : Status.values()) {
             counts.put(name(status), report.count(status));
         }
-        name("rule_counts");
-        open('{');
-        counts.forEach(this::field);
-        close('}');
-        name("not_proved");
-        open('[');
-        report.notProved().forEach(this::notProved);
-        close(']');
-        name("rules");
-        open('[');
-        report.rules().forEach(this::rule);
-        close(']');
-        close('}');
-        text.append('\n');
+        fields.put("rule_counts", counts);
+        fields.put(
+                "not_proved",
+                report.notProved().stream().map(JsonReport::notProved).toList());
+        fields.put("rules", report.rules().stream().map(JsonReport::rule).toList());
     }
 
     private static String name(Status status) {
         return status.name().toLowerCase(Locale.ROOT);
     }
 
-    private void notProved(ConformanceReport.NotProved entry) {
-        open('{');
-        field("because", entry.because());
-        field("rules", entry.rules());
-        field("in_part", entry.inPart());
-        close('}');
+    private static Map<String, Object> notProved(ConformanceReport.NotProved entry) {
+        final Map<String, Object> fields = new LinkedHashMap<>();
+        fields.put("because", entry.because());
+        fields.put("rules", entry.rules());
+        fields.put("in_part", entry.inPart());
+        return fields;
     }
 
-    private void rule(RuleResult rule) {
-        open('{');
-        field("rule", rule.id());
-        field("chapter", rule.chapter());
-        field("title", rule.title());
-        field("text", rule.text());
-        field("status", name(rule.status()));
-        field(
+    private static Map<String, Object> rule(RuleResult rule) {
+        final Map<String, Object> fields = new LinkedHashMap<>();
+        fields.put("rule", rule.id());
+        fields.put("chapter", rule.chapter());
+        fields.put("title", rule.title());
+        fields.put("text", rule.text());
+        fields.put("status", name(rule.status()));
+        fields.put(
                 "message",
                 rule.tests().stream()
                         .filter(test -> test.status() == Status.FAILED)
                         .map(TestResult::summary)
                         .findFirst()
                         .orElse(rule.reason()));
-        name("tests");
-        open('[');
-        rule.tests().forEach(this::test);
-        close(']');
-        close('}');
+        fields.put("tests", rule.tests().stream().map(JsonReport::test).toList());
+        return fields;
     }
 
-    private void test(TestResult test) {
-        open('{');
-        field("test", test.name());
-        field("memory", test.memory());
-        field("status", name(test.status()));
-        field("message", test.message());
+    private static Map<String, Object> test(TestResult test) {
+        final Map<String, Object> fields = new LinkedHashMap<>();
+        fields.put("test", test.name());
+        fields.put("memory", test.memory());
+        fields.put("status", name(test.status()));
+        fields.put("message", test.message());
         if (!test.program().isEmpty()) {
-            field("program", test.program());
+            fields.put("program", test.program());
         }
-        field("milliseconds", test.took().toMillis());
-        close('}');
+        fields.put("milliseconds", test.took().toMillis());
+        return fields;
     }
 
-    private void open(char bracket) {
-        separate();
-        text.append(bracket);
-        depth++;
+    /** Returns a value; each element of an object or an array is on a line of its own. */
+    private static String json(Object value, String newLine) {
+        final String inner = newLine + "  ";
+        return switch (value) {
+            case Map<?, ?> object ->
+                "{"
+                        + joined(
+                                object.entrySet().stream()
+                                        .map(field -> quoted(field.getKey().toString()) + ": "
+                                                + json(field.getValue(), inner)),
+                                newLine)
+                        + "}";
+            case List<?> array -> "[" + joined(array.stream().map(item -> json(item, inner)), newLine) + "]";
+            case String string -> quoted(string);
+            default -> value.toString();
+        };
     }
 
-    private void close(char bracket) {
-        depth--;
-        if (text.charAt(text.length() - 1) != '[') {
-            newLine();
-        }
-        text.append(bracket);
-    }
-
-    /** Appends a comma after a value, and a line break, unless a name was appended last. */
-    private void separate() {
-        if (text.isEmpty() || text.charAt(text.length() - 1) == ' ') {
-            return;
-        }
-        final char last = text.charAt(text.length() - 1);
-        if (last != '{' && last != '[') {
-            text.append(',');
-        }
-        newLine();
-    }
-
-    private void newLine() {
-        text.append('\n').append("  ".repeat(depth));
-    }
-
-    private void name(String name) {
-        separate();
-        text.append(quoted(name)).append(": ");
-    }
-
-    private void field(String name, Object value) {
-        name(name);
-        text.append(
-                switch (value) {
-                    case String string -> quoted(string);
-                    case List<?> list ->
-                        "["
-                                + String.join(
-                                        ", ",
-                                        list.stream()
-                                                .map(item -> quoted(item.toString()))
-                                                .toList()) + "]";
-                    default -> value.toString();
-                });
+    private static String joined(Stream<String> elements, String newLine) {
+        final String all = elements.collect(Collectors.joining("," + newLine + "  "));
+        return all.isEmpty() ? "" : newLine + "  " + all + newLine;
     }
 
     private static String quoted(String raw) {
         final StringBuilder quoted = new StringBuilder("\"");
-        raw.chars().forEach(c -> {
-            switch (c) {
-                case '"' -> quoted.append("\\\"");
-                case '\\' -> quoted.append("\\\\");
-                case '\n' -> quoted.append("\\n");
-                case '\t' -> quoted.append("\\t");
-                case '\r' -> quoted.append("\\r");
-                default -> {
-                    if (c < ' ') {
-                        quoted.append(String.format(Locale.ROOT, "\\u%04x", c));
-                    } else {
-                        quoted.append((char) c);
-                    }
-                }
-            }
-        });
+        raw.chars()
+                .forEach(c -> quoted.append(
+                        switch (c) {
+                            case '"', '\\' -> "\\" + (char) c;
+                            case '\n' -> "\\n";
+                            default -> c < ' ' ? String.format(Locale.ROOT, "\\u%04x", c) : Character.toString(c);
+                        }));
         return quoted.append('"').toString();
     }
 
     @Override
     public String toString() {
-        return text.toString();
+        return json(fields, "\n") + "\n";
     }
 }

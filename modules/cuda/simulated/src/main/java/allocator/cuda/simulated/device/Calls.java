@@ -3,6 +3,7 @@ package allocator.cuda.simulated.device;
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -21,24 +22,48 @@ final class Calls {
         this.plan = plan;
     }
 
+    /**
+     * The arguments of a call.
+     *
+     * @param device the ordinal of the device
+     * @param text all of them, as the exception of the call shows them
+     */
+    record Arguments(int device, Supplier<String> text) {}
+
+    /** Returns the arguments of a call that has a device only. */
+    static Arguments on(int device) {
+        return new Arguments(device, () -> "device=" + device);
+    }
+
+    /** Returns the arguments of a call: a device, and others with their format. */
+    @SuppressWarnings("AnnotateFormatMethod") // the annotation would be another dependency
+    static Arguments on(int device, String format, Object... others) {
+        return new Arguments(device, () -> "device=" + device + ", " + format.formatted(others));
+    }
+
     /** Makes a call that returns nothing and needs the device's context. */
-    void run(CudaFunction function, int device, Supplier<String> arguments, Runnable body) {
-        get(function, device, arguments, () -> {
+    void run(CudaFunction function, Arguments arguments, Runnable body) {
+        get(function, arguments, () -> {
             body.run();
             return 0;
         });
     }
 
+    /** Makes a call that answers yes or no and needs the device's context. */
+    boolean test(CudaFunction function, Arguments arguments, BooleanSupplier body) {
+        return get(function, arguments, () -> body.getAsBoolean() ? 1 : 0) != 0;
+    }
+
     /** Makes a call that returns a value and needs the device's context. */
-    long get(CudaFunction function, int device, Supplier<String> arguments, LongSupplier body) {
-        return getWithoutContext(function, device, arguments, () -> {
-            requireContext(device);
+    long get(CudaFunction function, Arguments arguments, LongSupplier body) {
+        return getWithoutContext(function, arguments, () -> {
+            requireContext(arguments.device);
             return body.getAsLong();
         });
     }
 
     /** Makes a call that returns a value and needs no context. */
-    long getWithoutContext(CudaFunction function, int device, Supplier<String> arguments, LongSupplier body) {
+    long getWithoutContext(CudaFunction function, Arguments arguments, LongSupplier body) {
         lock.lock();
         try {
             if (isClosed) {
@@ -48,10 +73,10 @@ final class Calls {
                 throw new CallFailure(CudaResult.NOT_PERMITTED);
             }
             plan.count(function);
-            device(device);
+            device(arguments.device);
             return body.getAsLong();
         } catch (CallFailure e) {
-            throw e.of(function, arguments.get());
+            throw e.of(function, arguments.text.get());
         } finally {
             lock.unlock();
         }

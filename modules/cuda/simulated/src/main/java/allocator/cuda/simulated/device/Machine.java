@@ -3,6 +3,7 @@ package allocator.cuda.simulated.device;
 import allocator.cuda.driver.CudaAddressRanges;
 import allocator.cuda.driver.CudaDeviceInfo;
 import allocator.cuda.driver.CudaDevices;
+import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaMemory;
 import allocator.cuda.driver.CudaPools;
 import allocator.cuda.driver.CudaStreams;
@@ -13,7 +14,7 @@ import java.util.UUID;
 import java.util.concurrent.locks.ReentrantLock;
 
 /** A simulated machine: devices, the groups of functions that work on them, and a test's controls. */
-public final class Machine {
+public final class Machine implements CudaDriver {
     private static final long UUID_HIGH = 0x5117_0000_0000_4000L;
     private static final long UUID_LOW = 0x8000_0000_0000_0000L;
     private static final int COMPUTE_CAPABILITY = 90;
@@ -107,47 +108,27 @@ public final class Machine {
         return leaks;
     }
 
-    /**
-     * Returns the functions on devices.
-     *
-     * @return the same object at every call
-     */
+    @Override
     public CudaDevices devices() {
         return devices;
     }
 
-    /**
-     * Returns the functions on memory.
-     *
-     * @return the same object at every call
-     */
+    @Override
     public CudaMemory memory() {
         return deviceMemory;
     }
 
-    /**
-     * Returns the functions on memory pools.
-     *
-     * @return the same object at every call
-     */
+    @Override
     public CudaPools pools() {
         return pools;
     }
 
-    /**
-     * Returns the functions on address ranges.
-     *
-     * @return the same object at every call
-     */
+    @Override
     public CudaAddressRanges addressRanges() {
         return addressRanges;
     }
 
-    /**
-     * Returns the functions on streams and events.
-     *
-     * @return the same object at every call
-     */
+    @Override
     public CudaStreams streams() {
         return streams;
     }

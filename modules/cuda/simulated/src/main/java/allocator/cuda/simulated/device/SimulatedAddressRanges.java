@@ -1,5 +1,7 @@
 package allocator.cuda.simulated.device;
 
+import static allocator.cuda.simulated.device.Calls.on;
+
 import allocator.cuda.driver.CudaAddressRanges;
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
@@ -35,7 +37,7 @@ final class SimulatedAddressRanges implements CudaAddressRanges {
 
     @Override
     public long memGetAllocationGranularity(int device) {
-        return calls.get(CudaFunction.MEM_GET_ALLOCATION_GRANULARITY, device, () -> "device=" + device, () -> {
+        return calls.get(CudaFunction.MEM_GET_ALLOCATION_GRANULARITY, on(device), () -> {
             Calls.requireSupport(calls.device(device).info.hasVirtualMemory());
             return Sizes.PHYSICAL_GRANULARITY;
         });
@@ -43,49 +45,38 @@ final class SimulatedAddressRanges implements CudaAddressRanges {
 
     @Override
     public long memAddressReserve(int device, long byteSize) {
-        return calls.get(
-                CudaFunction.MEM_ADDRESS_RESERVE,
-                device,
-                () -> "device=%d, byteSize=%d".formatted(device, byteSize),
-                () -> {
-                    Calls.requireSupport(calls.device(device).info.hasVirtualMemory());
-                    return reserve(calls.device(device), byteSize);
-                });
+        return calls.get(CudaFunction.MEM_ADDRESS_RESERVE, on(device, "byteSize=%d", byteSize), () -> {
+            Calls.requireSupport(calls.device(device).info.hasVirtualMemory());
+            return reserve(calls.device(device), byteSize);
+        });
     }
 
     @Override
     public void memAddressFree(int device, long address, long byteSize) {
         calls.run(
                 CudaFunction.MEM_ADDRESS_FREE,
-                device,
-                () -> "device=%d, address=%#x, byteSize=%d".formatted(device, address, byteSize),
+                on(device, "address=%#x, byteSize=%d", address, byteSize),
                 () -> free(calls.device(device), address, byteSize));
     }
 
     @Override
     public long memCreate(int device, long byteSize) {
-        return calls.get(
-                CudaFunction.MEM_CREATE, device, () -> "device=%d, byteSize=%d".formatted(device, byteSize), () -> {
-                    Calls.requireSupport(calls.device(device).info.hasVirtualMemory());
-                    return create(calls.device(device), byteSize);
-                });
+        return calls.get(CudaFunction.MEM_CREATE, on(device, "byteSize=%d", byteSize), () -> {
+            Calls.requireSupport(calls.device(device).info.hasVirtualMemory());
+            return create(calls.device(device), byteSize);
+        });
     }
 
     @Override
     public void memRelease(int device, long handle) {
-        calls.run(
-                CudaFunction.MEM_RELEASE,
-                device,
-                () -> "device=%d, handle=%#x".formatted(device, handle),
-                () -> release(handle));
+        calls.run(CudaFunction.MEM_RELEASE, on(device, "handle=%#x", handle), () -> release(handle));
     }
 
     @Override
     public void memMap(int device, long address, long byteSize, long handle) {
         calls.run(
                 CudaFunction.MEM_MAP,
-                device,
-                () -> "device=%d, address=%#x, byteSize=%d, handle=%#x".formatted(device, address, byteSize, handle),
+                on(device, "address=%#x, byteSize=%d, handle=%#x", address, byteSize, handle),
                 () -> map(calls.number(), address, byteSize, handle));
     }
 
@@ -93,8 +84,7 @@ final class SimulatedAddressRanges implements CudaAddressRanges {
     public void memUnmap(int device, long address, long byteSize) {
         calls.run(
                 CudaFunction.MEM_UNMAP,
-                device,
-                () -> "device=%d, address=%#x, byteSize=%d".formatted(device, address, byteSize),
+                on(device, "address=%#x, byteSize=%d", address, byteSize),
                 () -> unmap(address, byteSize));
     }
 
@@ -102,8 +92,7 @@ final class SimulatedAddressRanges implements CudaAddressRanges {
     public void memSetAccess(int device, long address, long byteSize, MemoryAccess access) {
         calls.run(
                 CudaFunction.MEM_SET_ACCESS,
-                device,
-                () -> "device=%d, address=%#x, byteSize=%d, access=%s".formatted(device, address, byteSize, access),
+                on(device, "address=%#x, byteSize=%d, access=%s", address, byteSize, access),
                 () -> setAccess(address, byteSize, access));
     }
 

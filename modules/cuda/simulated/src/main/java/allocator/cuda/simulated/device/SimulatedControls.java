@@ -7,29 +7,14 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
 /** {@link TestControls} of a machine. */
-final class SimulatedControls implements TestControls {
-    private final ReentrantLock lock;
-    private final FailurePlan plan;
-    private final Streams streams;
-    private final Scheduler scheduler;
-    private final HazardDetector hazards;
-    private final Supplier<List<String>> leaks;
-
-    SimulatedControls(
-            ReentrantLock lock,
-            FailurePlan plan,
-            Streams streams,
-            Scheduler scheduler,
-            HazardDetector hazards,
-            Supplier<List<String>> leaks) {
-        this.lock = lock;
-        this.plan = plan;
-        this.streams = streams;
-        this.scheduler = scheduler;
-        this.hazards = hazards;
-        this.leaks = leaks;
-    }
-
+record SimulatedControls(
+        ReentrantLock lock,
+        FailurePlan plan,
+        Streams streams,
+        Scheduler scheduler,
+        HazardDetector detector,
+        Supplier<List<String>> left)
+        implements TestControls {
     private <T> T locked(Supplier<T> body) {
         lock.lock();
         try {
@@ -96,20 +81,20 @@ final class SimulatedControls implements TestControls {
 
     @Override
     public List<String> hazards() {
-        return locked(() -> List.copyOf(hazards.found()));
+        return locked(() -> List.copyOf(detector.found()));
     }
 
     @Override
     public List<String> takeHazards() {
         return locked(() -> {
-            final List<String> taken = List.copyOf(hazards.found());
-            hazards.found().clear();
+            final List<String> taken = List.copyOf(detector.found());
+            detector.found().clear();
             return taken;
         });
     }
 
     @Override
     public List<String> leaks() {
-        return locked(leaks);
+        return locked(left);
     }
 }

@@ -1,9 +1,12 @@
 package allocator.cuda.simulated.device;
 
+import static allocator.cuda.simulated.device.Calls.on;
+
 import allocator.cuda.driver.CudaDeviceInfo;
 import allocator.cuda.driver.CudaDevices;
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
+import allocator.cuda.simulated.device.Calls.Arguments;
 import allocator.spi.StreamHazardException.Site;
 import java.util.ArrayList;
 import java.util.List;
@@ -55,7 +58,7 @@ final class SimulatedDevices implements CudaDevices {
 
     @Override
     public void primaryContextRetain(int device) {
-        calls.getWithoutContext(CudaFunction.DEVICE_PRIMARY_CTX_RETAIN, device, () -> "device=" + device, () -> {
+        calls.getWithoutContext(CudaFunction.DEVICE_PRIMARY_CTX_RETAIN, on(device), () -> {
             final Device target = devices[device];
             if (target.retained++ == 0) {
                 target.defaultStream = streams.createDefault(device);
@@ -66,7 +69,7 @@ final class SimulatedDevices implements CudaDevices {
 
     @Override
     public void primaryContextRelease(int device) {
-        calls.run(CudaFunction.DEVICE_PRIMARY_CTX_RELEASE, device, () -> "device=" + device, () -> {
+        calls.run(CudaFunction.DEVICE_PRIMARY_CTX_RELEASE, on(device), () -> {
             final Device target = devices[device];
             if (target.retained == 1) {
                 scheduler.drainDevice(device);
@@ -95,46 +98,45 @@ final class SimulatedDevices implements CudaDevices {
 
     @Override
     public long ctxGetCurrent(int device) {
-        return calls.get(CudaFunction.CTX_GET_CURRENT, device, () -> "device=" + device, () -> devices[device].context);
+        return calls.get(CudaFunction.CTX_GET_CURRENT, on(device), () -> devices[device].context);
     }
 
     @Override
     public int ctxGetDevice(int device, long context) {
-        return (int) calls.get(CudaFunction.CTX_GET_DEVICE, device, () -> "context=%#x".formatted(context), () -> {
-            for (Device candidate : devices) {
-                if (candidate.context == context && candidate.retained > 0) {
-                    return candidate.ordinal();
-                }
-            }
-            throw new CallFailure(CudaResult.INVALID_CONTEXT);
-        });
+        return (int) calls.get(
+                CudaFunction.CTX_GET_DEVICE, new Arguments(device, () -> "context=%#x".formatted(context)), () -> {
+                    for (Device candidate : devices) {
+                        if (candidate.context == context && candidate.retained > 0) {
+                            return candidate.ordinal();
+                        }
+                    }
+                    throw new CallFailure(CudaResult.INVALID_CONTEXT);
+                });
     }
 
     @Override
     public boolean deviceCanAccessPeer(int device, int peer) {
         return calls.getWithoutContext(
                         CudaFunction.DEVICE_CAN_ACCESS_PEER,
-                        device,
-                        () -> "device=%d, peer=%d".formatted(device, peer),
+                        on(device, "peer=%d", peer),
                         () -> calls.device(peer) != devices[device] && devices[device].hasPeerAccess ? 1L : 0L)
                 != 0;
     }
 
     @Override
     public void ctxEnablePeerAccess(int device, int peer) {
-        calls.run(
-                CudaFunction.CTX_ENABLE_PEER_ACCESS, device, () -> "device=%d, peer=%d".formatted(device, peer), () -> {
-                    calls.requireContext(peer);
-                    if (device == peer || !devices[device].hasPeerAccess) {
-                        throw new CallFailure(CudaResult.PEER_ACCESS_UNSUPPORTED);
-                    }
-                    devices[device].peers.add(devices[peer]);
-                });
+        calls.run(CudaFunction.CTX_ENABLE_PEER_ACCESS, on(device, "peer=%d", peer), () -> {
+            calls.requireContext(peer);
+            if (device == peer || !devices[device].hasPeerAccess) {
+                throw new CallFailure(CudaResult.PEER_ACCESS_UNSUPPORTED);
+            }
+            devices[device].peers.add(devices[peer]);
+        });
     }
 
     @Override
     public void ctxSynchronize(int device) {
-        calls.run(CudaFunction.CTX_SYNCHRONIZE, device, () -> "device=" + device, () -> {
+        calls.run(CudaFunction.CTX_SYNCHRONIZE, on(device), () -> {
             streams.requireNoneCaptured(device);
             scheduler.drainDevice(device);
             devices[device].synchronizePools();

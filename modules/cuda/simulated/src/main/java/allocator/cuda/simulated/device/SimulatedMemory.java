@@ -1,61 +1,43 @@
 package allocator.cuda.simulated.device;
 
+import static allocator.cuda.simulated.device.Calls.on;
+
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaMemory;
 import allocator.cuda.driver.CudaMemoryUsage;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.MemoryAccess;
+import allocator.cuda.simulated.device.Calls.Arguments;
 import allocator.cuda.simulated.device.StreamQueue.Span;
 import allocator.spi.StreamHazardException.Site;
 import java.util.List;
 
 /** {@link CudaMemory} of a simulated machine. */
-final class SimulatedMemory implements CudaMemory {
-    private final Calls calls;
-    private final AddressMap memory;
-    private final Streams streams;
-    private final Scheduler scheduler;
-    private final HazardDetector hazards;
-    private final boolean hasContents;
-
-    SimulatedMemory(
-            Calls calls,
-            AddressMap memory,
-            Streams streams,
-            Scheduler scheduler,
-            HazardDetector hazards,
-            boolean hasContents) {
-        this.calls = calls;
-        this.memory = memory;
-        this.streams = streams;
-        this.scheduler = scheduler;
-        this.hazards = hazards;
-        this.hasContents = hasContents;
-    }
-
+record SimulatedMemory(
+        Calls calls,
+        AddressMap memory,
+        Streams streams,
+        Scheduler scheduler,
+        HazardDetector hazards,
+        boolean hasContents)
+        implements CudaMemory {
     @Override
     public long memAlloc(int device, long byteSize) {
-        return calls.get(
-                CudaFunction.MEM_ALLOC, device, () -> "device=%d, byteSize=%d".formatted(device, byteSize), () -> {
-                    final Device target = calls.device(device);
-                    final long rounded = Sizes.roundRequest(byteSize, Sizes.MEM_ALLOC_ALIGNMENT);
-                    target.takeMemory(rounded);
-                    final long address = target.addresses.take(rounded, Sizes.MEM_ALLOC_ALIGNMENT);
-                    memory.add(AddressedMemory.allocation(
-                            CudaFunction.MEM_ALLOC,
-                            calls.number(),
-                            target,
-                            address,
-                            rounded,
-                            target.newContents(rounded)));
-                    return address;
-                });
+        return calls.get(CudaFunction.MEM_ALLOC, on(device, "byteSize=%d", byteSize), () -> {
+            final Device target = calls.device(device);
+            final long rounded = Sizes.roundRequest(byteSize, Sizes.MEM_ALLOC_ALIGNMENT);
+            target.takeMemory(rounded);
+            final long address = target.addresses.take(rounded, Sizes.MEM_ALLOC_ALIGNMENT);
+            memory.add(AddressedMemory.allocation(
+                    CudaFunction.MEM_ALLOC, calls.number(), target, address, rounded, target.newContents(rounded)));
+            return address;
+        });
     }
 
     /** Checks again after it has waited, as a host function runs without the lock. */
     @Override
     public void memFree(int device, long address) {
-        calls.run(CudaFunction.MEM_FREE, device, () -> "device=%d, address=%#x".formatted(device, address), () -> {
+        calls.run(CudaFunction.MEM_FREE, on(device, "address=%#x", address), () -> {
             final Device target = calls.device(device);
             memory.requireFreeable(target, address);
             scheduler.drainDevice(device);
@@ -67,8 +49,7 @@ final class SimulatedMemory implements CudaMemory {
     public CudaMemoryUsage memGetInfo(int device) {
         final long free = calls.get(
                 CudaFunction.MEM_GET_INFO,
-                device,
-                () -> "device=" + device,
+                on(device),
                 () -> calls.device(device).freeByteSize());
         return new CudaMemoryUsage(free, calls.device(device).info.totalByteSize());
     }
@@ -77,8 +58,7 @@ final class SimulatedMemory implements CudaMemory {
     public long memAllocManaged(int device, long byteSize) {
         return calls.get(
                 CudaFunction.MEM_ALLOC_MANAGED,
-                device,
-                () -> "device=%d, byteSize=%d".formatted(device, byteSize),
+                on(device, "byteSize=%d", byteSize),
                 () -> allocateHost(CudaFunction.MEM_ALLOC_MANAGED, device, byteSize));
     }
 
@@ -86,8 +66,7 @@ final class SimulatedMemory implements CudaMemory {
     public long memHostAlloc(int device, long byteSize, boolean isPortable) {
         return calls.get(
                 CudaFunction.MEM_HOST_ALLOC,
-                device,
-                () -> "device=%d, byteSize=%d, isPortable=%b".formatted(device, byteSize, isPortable),
+                on(device, "byteSize=%d, isPortable=%b", byteSize, isPortable),
                 () -> allocateHost(CudaFunction.MEM_HOST_ALLOC, device, byteSize));
     }
 
@@ -106,7 +85,7 @@ final class SimulatedMemory implements CudaMemory {
     /** Checks again after it has waited, as a host function runs without the lock. */
     @Override
     public void memFreeHost(int device, long address) {
-        calls.run(CudaFunction.MEM_FREE_HOST, device, () -> "device=%d, address=%#x".formatted(device, address), () -> {
+        calls.run(CudaFunction.MEM_FREE_HOST, on(device, "address=%#x", address), () -> {
             memory.requirePinned(address);
             scheduler.drainDevice(device);
             memory.free(memory.requirePinned(address), new Site("cuMemFreeHost", "the host"));
@@ -126,9 +105,7 @@ final class SimulatedMemory implements CudaMemory {
     private void fill(CudaFunction function, int device, long address, byte value, long byteSize, long stream) {
         calls.run(
                 function,
-                device,
-                () -> "device=%d, address=%#x, value=%d, byteSize=%d, stream=%#x"
-                        .formatted(device, address, value, byteSize, stream),
+                on(device, "address=%#x, value=%d, byteSize=%d, stream=%#x", address, value, byteSize, stream),
                 () -> {
                     final StreamQueue queue = streams.queue(calls.device(device), stream);
                     final Site site = new Site(function.functionName(), queue);
@@ -187,9 +164,10 @@ final class SimulatedMemory implements CudaMemory {
             long stream) {
         calls.run(
                 function,
-                targetDevice,
-                () -> "targetDevice=%d, target=%#x, sourceDevice=%d, source=%#x, byteSize=%d, stream=%#x"
-                        .formatted(targetDevice, target, sourceDevice, source, byteSize, stream),
+                new Arguments(
+                        targetDevice,
+                        () -> "targetDevice=%d, target=%#x, sourceDevice=%d, source=%#x, byteSize=%d, stream=%#x"
+                                .formatted(targetDevice, target, sourceDevice, source, byteSize, stream)),
                 () -> {
                     calls.requireContext(sourceDevice);
                     final StreamQueue queue = streams.queue(calls.device(targetDevice), stream);

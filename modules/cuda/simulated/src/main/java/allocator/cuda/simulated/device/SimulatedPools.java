@@ -1,5 +1,7 @@
 package allocator.cuda.simulated.device;
 
+import static allocator.cuda.simulated.device.Calls.on;
+
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaPools;
 import allocator.cuda.driver.CudaResult;
@@ -12,24 +14,11 @@ import java.util.List;
 import java.util.Map;
 
 /** {@link CudaPools} of a simulated machine. */
-final class SimulatedPools implements CudaPools {
-    private final Calls calls;
-    private final AddressMap memory;
-    private final Streams streams;
-    private final Scheduler scheduler;
-    private final HazardDetector hazards;
-
-    SimulatedPools(Calls calls, AddressMap memory, Streams streams, Scheduler scheduler, HazardDetector hazards) {
-        this.calls = calls;
-        this.memory = memory;
-        this.streams = streams;
-        this.scheduler = scheduler;
-        this.hazards = hazards;
-    }
-
+record SimulatedPools(Calls calls, AddressMap memory, Streams streams, Scheduler scheduler, HazardDetector hazards)
+        implements CudaPools {
     @Override
     public long memPoolCreate(int device) {
-        return calls.get(CudaFunction.MEM_POOL_CREATE, device, () -> "device=" + device, () -> {
+        return calls.get(CudaFunction.MEM_POOL_CREATE, on(device), () -> {
             Calls.requireSupport(calls.device(device).info.hasMemoryPools());
             final MemoryPool pool = new MemoryPool(streams.newHandle(), calls.device(device));
             calls.device(device).pools.put(pool.handle, pool);
@@ -47,7 +36,7 @@ final class SimulatedPools implements CudaPools {
 
     @Override
     public void memPoolDestroy(int device, long pool) {
-        calls.run(CudaFunction.MEM_POOL_DESTROY, device, () -> "device=%d, pool=%#x".formatted(device, pool), () -> {
+        calls.run(CudaFunction.MEM_POOL_DESTROY, on(device, "pool=%#x", pool), () -> {
             final MemoryPool target = pool(pool, device);
             if (target == calls.device(device).defaultPool) {
                 throw new CallFailure(CudaResult.INVALID_VALUE);
@@ -60,7 +49,7 @@ final class SimulatedPools implements CudaPools {
 
     @Override
     public long deviceGetDefaultMemPool(int device) {
-        return calls.get(CudaFunction.DEVICE_GET_DEFAULT_MEM_POOL, device, () -> "device=" + device, () -> {
+        return calls.get(CudaFunction.DEVICE_GET_DEFAULT_MEM_POOL, on(device), () -> {
             final MemoryPool pool = calls.device(device).defaultPool;
             if (pool == null) {
                 throw new CallFailure(CudaResult.NOT_SUPPORTED);
@@ -73,8 +62,7 @@ final class SimulatedPools implements CudaPools {
     public long memPoolGetAttribute(int device, long pool, PoolAttribute attribute) {
         return calls.get(
                 CudaFunction.MEM_POOL_GET_ATTRIBUTE,
-                device,
-                () -> "device=%d, pool=%#x, attribute=%s".formatted(device, pool, attribute),
+                on(device, "pool=%#x, attribute=%s", pool, attribute),
                 () -> pool(pool, device).get(attribute));
     }
 
@@ -82,8 +70,7 @@ final class SimulatedPools implements CudaPools {
     public void memPoolSetAttribute(int device, long pool, PoolAttribute attribute, long value) {
         calls.run(
                 CudaFunction.MEM_POOL_SET_ATTRIBUTE,
-                device,
-                () -> "device=%d, pool=%#x, attribute=%s, value=%d".formatted(device, pool, attribute, value),
+                on(device, "pool=%#x, attribute=%s, value=%d", pool, attribute, value),
                 () -> pool(pool, device).set(attribute, value));
     }
 
@@ -91,9 +78,7 @@ final class SimulatedPools implements CudaPools {
     public void memPoolSetAccess(int device, long pool, int accessingDevice, MemoryAccess access) {
         calls.run(
                 CudaFunction.MEM_POOL_SET_ACCESS,
-                device,
-                () -> "device=%d, pool=%#x, accessingDevice=%d, access=%s"
-                        .formatted(device, pool, accessingDevice, access),
+                on(device, "pool=%#x, accessingDevice=%d, access=%s", pool, accessingDevice, access),
                 () -> {
                     final MemoryPool target = pool(pool, device);
                     final Device accessing = calls.device(accessingDevice);
@@ -110,10 +95,7 @@ final class SimulatedPools implements CudaPools {
     @Override
     public void memPoolTrimTo(int device, long pool, long minBytesToKeep) {
         calls.run(
-                CudaFunction.MEM_POOL_TRIM_TO,
-                device,
-                () -> "device=%d, pool=%#x, minBytesToKeep=%d".formatted(device, pool, minBytesToKeep),
-                () -> {
+                CudaFunction.MEM_POOL_TRIM_TO, on(device, "pool=%#x, minBytesToKeep=%d", pool, minBytesToKeep), () -> {
                     if (minBytesToKeep < 0) {
                         throw new CallFailure(CudaResult.INVALID_VALUE);
                     }
@@ -125,8 +107,7 @@ final class SimulatedPools implements CudaPools {
     public long memAllocFromPoolAsync(int device, long pool, long byteSize, long stream) {
         return calls.get(
                 CudaFunction.MEM_ALLOC_FROM_POOL_ASYNC,
-                device,
-                () -> "device=%d, pool=%#x, byteSize=%d, stream=%#x".formatted(device, pool, byteSize, stream),
+                on(device, "pool=%#x, byteSize=%d, stream=%#x", pool, byteSize, stream),
                 () -> {
                     final StreamQueue queue = streams.queue(calls.device(device), stream);
                     queue.requireNotCaptured(
@@ -148,25 +129,21 @@ final class SimulatedPools implements CudaPools {
 
     @Override
     public void memFreeAsync(int device, long address, long stream) {
-        calls.run(
-                CudaFunction.MEM_FREE_ASYNC,
-                device,
-                () -> "device=%d, address=%#x, stream=%#x".formatted(device, address, stream),
-                () -> {
-                    final StreamQueue queue = streams.queue(calls.device(device), stream);
-                    queue.requireNotCaptured(CudaResult.INVALID_VALUE);
-                    final AddressedMemory block = memory.requireFreeable(calls.device(device), address);
-                    final Tile tile = block.tile;
-                    if (tile == null) {
-                        throw new CallFailure(CudaResult.INVALID_VALUE);
-                    }
-                    final Span span = new Span(address, block.byteSize, true);
-                    final Site site = new Site(CudaFunction.MEM_FREE_ASYNC.functionName(), queue);
-                    hazards.requireOrdered(queue, site, List.of(span));
-                    memory.freeIntoPool(block, site);
-                    final MemoryPool pool = tile.segment.pool;
-                    pool.free(tile, queue, queue.submitted + 1);
-                    scheduler.submit(queue, site, List.of(span), () -> pool.freeHasTakenEffect(block.byteSize));
-                });
+        calls.run(CudaFunction.MEM_FREE_ASYNC, on(device, "address=%#x, stream=%#x", address, stream), () -> {
+            final StreamQueue queue = streams.queue(calls.device(device), stream);
+            queue.requireNotCaptured(CudaResult.INVALID_VALUE);
+            final AddressedMemory block = memory.requireFreeable(calls.device(device), address);
+            final Tile tile = block.tile;
+            if (tile == null) {
+                throw new CallFailure(CudaResult.INVALID_VALUE);
+            }
+            final Span span = new Span(address, block.byteSize, true);
+            final Site site = new Site(CudaFunction.MEM_FREE_ASYNC.functionName(), queue);
+            hazards.requireOrdered(queue, site, List.of(span));
+            memory.freeIntoPool(block, site);
+            final MemoryPool pool = tile.segment.pool;
+            pool.free(tile, queue, queue.submitted + 1);
+            scheduler.submit(queue, site, List.of(span), () -> pool.freeHasTakenEffect(block.byteSize));
+        });
     }
 }
