@@ -16,30 +16,27 @@ public final class FaultInjectionResource extends ResourceDecorator {
     @FunctionalInterface
     public interface FaultPlan {
         /**
-         * Returns whether a request fails.
+         * {@return whether a request fails}
          *
          * @param byteSize its size in bytes
          * @param request its number, from 1
-         * @return whether it fails
          */
         boolean fails(long byteSize, long request);
 
         /**
-         * Returns a plan that fails one request.
+         * {@return a plan that fails one request}
          *
          * @param number its number, from 1
-         * @return the plan
          */
         static FaultPlan onRequest(long number) {
             return (byteSize, request) -> request == number;
         }
 
         /**
-         * Returns a plan that fails random requests, the same ones for the same seed.
+         * {@return a plan that fails random requests, the same ones for the same seed}
          *
          * @param probability the probability of a failure, from 0 to 1
          * @param seed the seed
-         * @return the plan
          */
         static FaultPlan byChance(double probability, long seed) {
             return (byteSize, request) ->
@@ -47,10 +44,9 @@ public final class FaultInjectionResource extends ResourceDecorator {
         }
 
         /**
-         * Returns a plan that fails large requests.
+         * {@return a plan that fails large requests}
          *
          * @param least the smallest size that fails, in bytes
-         * @return the plan
          */
         static FaultPlan fromSize(long least) {
             return (byteSize, request) -> byteSize >= least;

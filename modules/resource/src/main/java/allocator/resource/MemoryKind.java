@@ -34,22 +34,20 @@ public enum MemoryKind {
     }
 
     /**
-     * Returns whether this kind may replace another: host and device can access this memory wherever they can access
-     * the other.
+     * {@return whether this kind may replace another: host and device can access this memory wherever they can access
+     * the other}
      *
      * @param other the kind to replace
-     * @return whether it may
      */
     public boolean canReplace(MemoryKind other) {
         return (isHostAccessible || !other.isHostAccessible) && (isDeviceAccessible || !other.isDeviceAccessible);
     }
 
     /**
-     * Returns the kind of an allocator's memory. A {@link MemoryInfo} does not distinguish unified from pinned memory.
+     * {@return the kind of an allocator's memory: {@link #PINNED} for host-accessible memory, {@link #HOST} for other
+     * memory of a CPU, {@link #DEVICE} otherwise} A {@link MemoryInfo} does not distinguish unified from pinned memory.
      *
      * @param memory the allocator's memory
-     * @return {@link #PINNED} for host-accessible memory, {@link #HOST} for other memory of a CPU, {@link #DEVICE}
-     *     otherwise
      */
     public static MemoryKind of(MemoryInfo memory) {
         if (memory.memoryType() == MemoryType.HOST_ACCESSIBLE) {

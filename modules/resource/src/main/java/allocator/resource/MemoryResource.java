@@ -24,9 +24,8 @@ import java.util.Optional;
  */
 public interface MemoryResource extends AutoCloseable {
     /**
-     * Returns the location of the memory, its name in messages, and its default alignment.
-     *
-     * @return the same info on every call
+     * {@return the location of the memory, its name in messages, and its default alignment; the same info on every
+     * call}
      */
     MemoryInfo memory();
 
@@ -34,9 +33,7 @@ public interface MemoryResource extends AutoCloseable {
     MemoryKind kind();
 
     /**
-     * Returns where newly allocated memory may be used without synchronization.
-     *
-     * @return the context; {@link MemoryContext#ANY} by default
+     * {@return where newly allocated memory may be used without synchronization; {@link MemoryContext#ANY} by default}
      */
     default MemoryContext context() {
         return MemoryContext.ANY;
@@ -128,10 +125,9 @@ public interface MemoryResource extends AutoCloseable {
     }
 
     /**
-     * Returns whether the device decides when memory freed on one stream may be reused on another; see
-     * {@link allocator.spi.StreamAwareAllocator#isOrderedByDevice}. Never blocks.
-     *
-     * @return by default, whether this holds for any {@linkplain #upstreams upstream}
+     * {@return whether the device decides when memory freed on one stream may be reused on another, by default whether
+     * this holds for any {@linkplain #upstreams upstream}; see
+     * {@link allocator.spi.StreamAwareAllocator#isOrderedByDevice}} Never blocks.
      */
     default boolean isOrderedByDevice() {
         for (final MemoryResource upstream : upstreams()) {
@@ -148,10 +144,8 @@ public interface MemoryResource extends AutoCloseable {
     }
 
     /**
-     * Returns the counters of the memory below, at one moment: those of the allocator at the bottom. If others use that
-     * allocator too, they are included.
-     *
-     * @return the counters; empty if the resource at the bottom does not count
+     * {@return the counters of the memory below, at one moment: those of the allocator at the bottom; empty if that
+     * does not count} If others use that allocator too, they are included.
      */
     default Optional<AllocatorStats> stats() {
         final List<MemoryResource> upstreams = upstreams();
@@ -159,10 +153,9 @@ public interface MemoryResource extends AutoCloseable {
     }
 
     /**
-     * Returns the effective settings of the allocator at the bottom; see
-     * {@link allocator.spi.Allocator#effectiveOptions}.
-     *
-     * @return by default, those of the first {@linkplain #upstreams upstream}; empty for a source of memory
+     * {@return the effective settings of the allocator at the bottom, by default those of the first
+     * {@linkplain #upstreams upstream}, empty for a source of memory; see
+     * {@link allocator.spi.Allocator#effectiveOptions}}
      */
     default AllocatorOptions effectiveOptions() {
         final List<MemoryResource> upstreams = upstreams();

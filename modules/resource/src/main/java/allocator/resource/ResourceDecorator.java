@@ -189,10 +189,9 @@ public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
     }
 
     /**
-     * Returns a resource and all resources below it.
+     * {@return a resource and all resources below it, its upstreams recursively}
      *
      * @param top the resource
-     * @return the resource and its upstreams, recursively
      */
     protected static Stream<MemoryResource> stack(MemoryResource top) {
         return Stream.concat(Stream.of(top), top.upstreams().stream().flatMap(ResourceDecorator::stack));

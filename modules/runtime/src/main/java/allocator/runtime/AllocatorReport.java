@@ -54,11 +54,7 @@ public record AllocatorReport(MemoryInfo memory, String provider, String owner, 
      */
     public record Setting(
             String key, String requested, @Nullable String effective, String origin, String why) {
-        /**
-         * Returns whether the requested value is effective.
-         *
-         * @return whether {@code why} is empty
-         */
+        /** {@return whether the requested value is effective: whether {@code why} is empty} */
         public boolean isEffective() {
             return why.isEmpty();
         }

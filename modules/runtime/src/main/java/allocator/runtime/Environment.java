@@ -119,20 +119,18 @@ public final class Environment implements AutoCloseable {
     }
 
     /**
-     * Returns the devices of all registered providers.
-     *
-     * @return GPUs first, then NPUs, CPUs and others; devices of one kind in the order of their providers, see
-     *     {@link EnvironmentBuilder#PROVIDER_ORDER}, and of one provider in its own
+     * {@return the devices of all registered providers: GPUs first, then NPUs, CPUs and others; devices of one kind in
+     * the order of their providers, see {@link EnvironmentBuilder#PROVIDER_ORDER}, and of one provider in its own}
      */
     public List<ProviderDevice> devices() {
         return locked(registry::devices);
     }
 
     /**
-     * Returns the keys that a registered provider understands, with defaults and accepted values.
+     * {@return the keys that a registered provider understands, with defaults and accepted values; empty if there are
+     * none}
      *
      * @param provider the provider's name
-     * @return the keys; empty if there are none
      * @throws IllegalArgumentException if no provider of that name is registered
      */
     public List<OptionKey<?>> optionKeys(String provider) {
@@ -372,20 +370,19 @@ public final class Environment implements AutoCloseable {
     }
 
     /**
-     * Returns the shared allocator of a memory: the one that the application registered, otherwise a provider's.
+     * {@return the shared allocator of a memory: the one that the application registered, otherwise a provider's; empty
+     * if there is none}
      *
      * @param location the memory's location
-     * @return the allocator, or empty if there is none
      */
     public Optional<ManagedAllocator> sharedAllocator(MemoryLocation location) {
         return shared.find(Objects.requireNonNull(location, "location"));
     }
 
     /**
-     * Returns the shared allocator of a memory.
+     * {@return the shared allocator of a memory, as {@link #sharedAllocator(MemoryLocation)}}
      *
      * @param memory the memory; only its location matters
-     * @return as {@link #sharedAllocator(MemoryLocation)}
      */
     public Optional<ManagedAllocator> sharedAllocator(MemoryInfo memory) {
         return sharedAllocator(memory.location());

@@ -160,15 +160,12 @@ public final class EnvironmentBuilder {
      */
     public Environment build() {
         final Environment environment = new Environment(order, inspection, settings);
-        boolean isBuilt = false;
         try {
             environment.registerFound(search.find());
-            isBuilt = true;
-        } finally {
-            if (!isBuilt) {
-                environment.endObservations();
-            }
+            return environment;
+        } catch (Throwable e) {
+            environment.endObservations();
+            throw e;
         }
-        return environment;
     }
 }

@@ -126,12 +126,9 @@ public final class ManagedAllocator implements Allocator {
      * @param byteSize size in bytes; {@code 0} yields the empty allocation, for which the stream is not checked
      * @param stream a stream of the same device
      * @return the address; {@code 0} if and only if {@code byteSize} is {@code 0}
-     * @throws InvalidSizeException as {@link #alloc}
-     * @throws allocator.spi.OutOfMemoryException as {@link #alloc}
-     * @throws DeviceException as {@link #alloc}
+     * @throws AllocatorException as {@link #alloc}
      * @throws IllegalArgumentException if the allocator is stream-aware and {@code stream} belongs to another device
      * @throws IllegalStateException if the allocator is stream-aware and {@code stream} is closed
-     * @throws AllocatorClosedException as {@link #alloc}
      */
     public long allocOnStream(long byteSize, SyncStream stream) {
         Objects.requireNonNull(stream, "stream");
@@ -246,10 +243,10 @@ public final class ManagedAllocator implements Allocator {
     }
 
     /**
-     * Returns the statistics of the provider's allocator. If several owners share the instance, they cover all of them;
-     * this owner's own count is {@link #liveBlocks}.
+     * {@return the statistics of the provider's allocator; {@link AllocatorStats#NONE} below level
+     * {@link SpiLevel#STATISTICS}} If several owners share the instance, they cover all of them; this owner's own count
+     * is {@link #liveBlocks}.
      *
-     * @return the statistics; {@link AllocatorStats#NONE} below level {@link SpiLevel#STATISTICS}
      * @throws AllocatorClosedException if the owner is closed and its memory was released
      */
     @Override
@@ -276,11 +273,10 @@ public final class ManagedAllocator implements Allocator {
     }
 
     /**
-     * Returns a memory segment over a live block.
+     * {@return a memory segment of exactly {@code byteSize} bytes over a live block}
      *
      * @param address the address of a block of this allocator, or {@code 0}
      * @param byteSize size in bytes, at most the size that was requested
-     * @return a segment of exactly {@code byteSize} bytes
      * @throws UnsupportedMemoryException if the host cannot reach this memory; see {@link #isHostAccessible}
      * @throws AllocatorException if {@code byteSize} is negative, or not zero for the empty allocation; an
      *     {@link InvalidSizeException} of most providers
@@ -302,11 +298,10 @@ public final class ManagedAllocator implements Allocator {
     }
 
     /**
-     * Returns bytes of a block, for a copy. Nothing is checked but the numbers.
+     * {@return bytes of a block, for a copy} Nothing is checked but the numbers.
      *
      * @param address the address of the first byte, in a block of this allocator
      * @param byteSize the number of bytes, at least 0
-     * @return the range
      * @throws InvalidSizeException if the size is negative
      * @throws IllegalArgumentException if the address is {@code 0} and the size is not
      */
@@ -320,19 +315,17 @@ public final class ManagedAllocator implements Allocator {
     }
 
     /**
-     * Returns whether {@link #allocOnStream} orders memory on the stream.
-     *
-     * @return whether the provider's allocator does, and has at least level {@link SpiLevel#STREAMS}
+     * {@return whether {@link #allocOnStream} orders memory on the stream: whether the provider's allocator does, and
+     * has at least level {@link SpiLevel#STREAMS}}
      */
     public boolean isStreamAware() {
         return streamAware != null;
     }
 
     /**
-     * Returns whether the device itself decides when freed memory may be used by another stream, without a wait of that
-     * stream.
+     * {@return whether the device itself decides when freed memory may be used by another stream, without a wait of
+     * that stream: what the provider's allocator reports; {@code false} unless {@link #isStreamAware}}
      *
-     * @return what the provider's allocator reports; {@code false} unless {@link #isStreamAware}
      * @throws ProviderException if the call fails
      */
     public boolean isOrderedByDevice() {
@@ -341,9 +334,8 @@ public final class ManagedAllocator implements Allocator {
     }
 
     /**
-     * Returns whether this allocator is an arena, which {@link #shrink} can make smaller.
-     *
-     * @return whether the provider's allocator can shrink, and has at least level {@link SpiLevel#SHRINK}
+     * {@return whether this allocator is an arena, which {@link #shrink} can make smaller: whether the provider's
+     * allocator can shrink, and has at least level {@link SpiLevel#SHRINK}}
      */
     public boolean isArena() {
         return shrinkable != null;
@@ -373,10 +365,9 @@ public final class ManagedAllocator implements Allocator {
     }
 
     /**
-     * Returns whether two owners use the same instance of the provider.
+     * {@return whether two owners use the same instance of the provider, and with it memory, limits and statistics}
      *
      * @param other an allocator of any owner
-     * @return whether they share memory, limits and statistics
      */
     public boolean isSameInstanceAs(ManagedAllocator other) {
         return reference.instance().equals(other.reference.instance());

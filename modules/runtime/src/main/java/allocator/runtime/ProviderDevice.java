@@ -24,9 +24,7 @@ public record ProviderDevice(String provider, EpDevice device) {
     }
 
     /**
-     * Returns the ordinal of the device among those of its kind.
-     *
-     * @return the ordinal of its first memory, {@code 0} if it has none
+     * {@return the ordinal of the device among those of its kind: that of its first memory, {@code 0} if it has none}
      */
     public int ordinal() {
         return device.memoryInfos().isEmpty()

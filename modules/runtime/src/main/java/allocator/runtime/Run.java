@@ -68,49 +68,35 @@ public final class Run {
         return session;
     }
 
-    /**
-     * Returns the session's default allocator.
-     *
-     * @return as {@link Session#allocator()}
-     */
+    /** {@return the session's default allocator, as {@link Session#allocator()}} */
     public ManagedAllocator allocator() {
         return session.allocator();
     }
 
     /**
-     * Returns the session's allocator of a memory.
+     * {@return the session's allocator of a memory, as {@link Session#allocator(MemoryLocation)}}
      *
      * @param location where the memory is
-     * @return as {@link Session#allocator(MemoryLocation)}
      */
     public Optional<ManagedAllocator> allocator(MemoryLocation location) {
         return session.allocator(location);
     }
 
-    /**
-     * Returns the session's copies.
-     *
-     * @return as {@link Session#transfers}
-     */
+    /** {@return the session's copies, as {@link Session#transfers}} */
     public Transfers transfers() {
         return session.transfers();
     }
 
-    /**
-     * Returns whether the session's default device has streams.
-     *
-     * @return whether {@link #stream(int)} works
-     */
+    /** {@return whether the session's default device has streams, so that {@link #stream(int)} works} */
     public boolean hasStreams() {
         return session.streams().filter(SessionStreams::hasStreams).isPresent();
     }
 
     /**
-     * Returns a stream of the session's default device. One index returns the same stream throughout the run;
+     * {@return a stream of the session's default device} One index returns the same stream throughout the run;
      * concurrent runs never share a stream.
      *
      * @param index the index, from 0; at its first use a stream is created, or taken from the session's idle streams
-     * @return the stream
      * @throws IndexOutOfBoundsException if {@code index} is negative
      * @throws UnsupportedMemoryException if the device has no streams
      * @throws IllegalStateException if the run is over
@@ -127,11 +113,10 @@ public final class Run {
     }
 
     /**
-     * Returns a stream of a device.
+     * {@return a stream of a device}
      *
      * @param memory the device's default memory
      * @param index the index, from 0
-     * @return the stream
      * @throws IndexOutOfBoundsException if {@code index} is negative
      * @throws UnsupportedMemoryException if the session has no such device or it has no streams
      * @throws IllegalStateException if the run is over

@@ -47,9 +47,8 @@ public final class RunOptions {
     }
 
     /**
-     * Returns whether the run's streams are synchronized when it ends.
-     *
-     * @return {@code true} unless {@link #DISABLE_SYNCHRONIZE} is set
+     * {@return whether the run's streams are synchronized when it ends: {@code true} unless
+     * {@link #DISABLE_SYNCHRONIZE} is set}
      */
     public boolean isSynchronized() {
         return synchronize;

@@ -146,9 +146,8 @@ public final class Session implements AutoCloseable {
     }
 
     /**
-     * Returns the allocator of the default device's memory: its default memory, or else its host-accessible memory.
+     * {@return the allocator of the default device's memory: its default memory, or else its host-accessible memory}
      *
-     * @return the allocator
      * @throws UnsupportedMemoryException if no device of the session has memory
      */
     public ManagedAllocator allocator() {
@@ -161,10 +160,9 @@ public final class Session implements AutoCloseable {
     }
 
     /**
-     * Returns the allocator of a memory.
+     * {@return the allocator of a memory, or empty if the session has none there}
      *
      * @param location the memory's location
-     * @return the allocator, or empty if the session has none there
      */
     public Optional<ManagedAllocator> allocator(MemoryLocation location) {
         Objects.requireNonNull(location, "location");
@@ -180,12 +178,11 @@ public final class Session implements AutoCloseable {
     }
 
     /**
-     * Returns the allocator for data that is written once and then only read: that of the device's read-only memory if
-     * it has one, otherwise the same as {@link #allocator(MemoryLocation)}. Where {@code arena.max_mem} limits that one
-     * it is used in any case, so that the limit covers initializers.
+     * {@return the allocator for data that is written once and then only read: that of the device's read-only memory if
+     * it has one, otherwise the same as {@link #allocator(MemoryLocation)}; empty if the session has none there} Where
+     * {@code arena.max_mem} limits that one it is used in any case, so that the limit covers initializers.
      *
      * @param location the memory's location
-     * @return the allocator, or empty if the session has none there
      */
     public Optional<ManagedAllocator> initializerAllocator(MemoryLocation location) {
         return allocators.findForInitializers(Objects.requireNonNull(location, "location"));
@@ -213,9 +210,6 @@ public final class Session implements AutoCloseable {
      * Creates an arena as {@link #newArena()} does, for use by several threads.
      *
      * @return the arena, which any thread closes
-     * @throws UnsupportedMemoryException if the host can reach no memory of this session
-     * @throws AllocatorClosedException if this session is closed
-     * @throws IllegalStateException as {@link #newArena()}
      */
     public Arena newSharedArena() {
         return newArena(Arena.ofShared());
@@ -294,9 +288,9 @@ public final class Session implements AutoCloseable {
     }
 
     /**
-     * Returns the copies between this session's memories, and between them and the host.
+     * {@return the copies between this session's memories, and between them and the host: always the same object,
+     * usable until this session is closed and its last run is over}
      *
-     * @return always the same object, usable until this session is closed and its last run is over
      * @throws ProviderException if a provider of this session fails to tell what it copies
      */
     public Transfers transfers() {
@@ -348,8 +342,6 @@ public final class Session implements AutoCloseable {
      * @param memory the device's default memory
      * @return a new stream, which no run uses
      * @throws UnsupportedMemoryException if the session has no such device or it has no streams
-     * @throws allocator.spi.DeviceException if the driver fails
-     * @throws AllocatorClosedException if the session is closed
      */
     public SyncStream openStream(MemoryInfo memory) {
         return whileUsed(() -> requireStreams(memory).open());
@@ -380,10 +372,6 @@ public final class Session implements AutoCloseable {
      * @param handle the device's handle of the stream
      * @return the view
      * @throws UnsupportedMemoryException if the session has no such device, or its provider no views of streams
-     * @throws IllegalArgumentException as {@link #viewStream(long)}
-     * @throws IllegalStateException as {@link #viewStream(long)}
-     * @throws allocator.spi.DeviceException if the driver fails
-     * @throws AllocatorClosedException if the session is closed
      */
     public SyncStream viewStream(MemoryInfo memory, long handle) {
         return whileUsed(() -> requireStreams(memory).view(handle));
@@ -588,11 +576,7 @@ public final class Session implements AutoCloseable {
         return allocators.all().mapToLong(ManagedAllocator::liveBlocks).sum();
     }
 
-    /**
-     * Returns whether the session was closed. Its allocators may still have live blocks.
-     *
-     * @return whether {@link #close} was called
-     */
+    /** {@return whether the session was closed} Its allocators may still have live blocks. */
     public boolean isClosed() {
         synchronized (lock) {
             return isClosed;

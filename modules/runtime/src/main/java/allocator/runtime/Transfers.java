@@ -25,11 +25,15 @@ import java.util.Objects;
  * another provider, the call waits for the stream and is complete when it returns. Whether {@code source} is written is
  * the caller's business: a copy waits for no other stream.
  *
- * <p><b>Failures.</b> What is wrong with the arguments is found before a byte is copied (D-03): a native segment of a
- * closed arena is an {@link IllegalStateException}, one that is confined to another thread a
- * {@link WrongThreadException}. After a {@link DeviceException} the bytes of the target are undefined; nothing is lost.
- * The device may then still be copying: free or use both ranges once a later copy, or the session's close, has
- * succeeded.
+ * <p><b>Failures.</b> Every copy throws an {@link UnsupportedMemoryException} if there is no way, see {@link #canCopy},
+ * an {@link InvalidSizeException} if the sizes differ, an {@link allocator.spi.OutOfMemoryException} if there is no
+ * memory of the host to go through, a {@link DeviceException} if a device fails, and an
+ * {@link AllocatorClosedException} if the session is closed and none of its runs is in progress; one with a stream
+ * throws an {@link IllegalStateException} if the stream is closed. What is wrong with the arguments is found before a
+ * byte is copied (D-03): a native segment of a closed arena is an {@link IllegalStateException}, one that is confined
+ * to another thread a {@link WrongThreadException}. After a {@link DeviceException} the bytes of the target are
+ * undefined; nothing is lost. The device may then still be copying: free or use both ranges once a later copy, or the
+ * session's close, has succeeded.
  *
  * <p>While a copy is under way, a session that is closed does not release its allocators. Safe for use by several
  * threads. A call may block on the device.
@@ -44,11 +48,10 @@ public final class Transfers {
     }
 
     /**
-     * Returns whether there is a way between two memories.
+     * {@return whether there is a way between two memories, so that {@link #copy} works}
      *
      * @param source the memory to copy from
      * @param target the memory to copy to
-     * @return whether {@link #copy} works
      */
     public boolean canCopy(MemoryInfo source, MemoryInfo target) {
         Objects.requireNonNull(source, "source");
@@ -61,11 +64,6 @@ public final class Transfers {
      *
      * @param source the bytes to copy; see {@link ManagedAllocator#range}
      * @param target where to copy them; of the same size, and not overlapping {@code source}
-     * @throws UnsupportedMemoryException if there is no way; see {@link #canCopy}
-     * @throws InvalidSizeException if the sizes differ
-     * @throws allocator.spi.OutOfMemoryException if there is no memory of the host to go through
-     * @throws DeviceException if a device fails
-     * @throws AllocatorClosedException if the session is closed and none of its runs is in progress
      */
     public void copy(MemoryRange source, MemoryRange target) {
         session.whileUsed(() -> router.copy(source, target, null));
@@ -77,12 +75,6 @@ public final class Transfers {
      * @param source the bytes to copy
      * @param target where to copy them; of the same size, and not overlapping {@code source}
      * @param stream the stream
-     * @throws UnsupportedMemoryException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws InvalidSizeException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws allocator.spi.OutOfMemoryException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws DeviceException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws AllocatorClosedException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws IllegalStateException if the stream is closed
      */
     public void copy(MemoryRange source, MemoryRange target, SyncStream stream) {
         Objects.requireNonNull(stream, "stream");
@@ -94,11 +86,6 @@ public final class Transfers {
      *
      * @param source the bytes to copy: an array, a buffer or native memory as a segment
      * @param target where to copy them; of the same size
-     * @throws UnsupportedMemoryException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws InvalidSizeException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws allocator.spi.OutOfMemoryException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws DeviceException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws AllocatorClosedException as {@link #copy(MemoryRange, MemoryRange)}
      */
     public void copy(MemorySegment source, MemoryRange target) {
         session.whileUsed(() -> router.copy(source, target, null));
@@ -110,12 +97,6 @@ public final class Transfers {
      * @param source the bytes to copy: an array, a buffer or native memory as a segment
      * @param target where to copy them; of the same size
      * @param stream the stream
-     * @throws UnsupportedMemoryException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws InvalidSizeException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws allocator.spi.OutOfMemoryException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws DeviceException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws AllocatorClosedException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws IllegalStateException if the stream is closed
      */
     public void copy(MemorySegment source, MemoryRange target, SyncStream stream) {
         Objects.requireNonNull(stream, "stream");
@@ -128,11 +109,6 @@ public final class Transfers {
      * @param source the bytes to copy
      * @param target where to copy them: an array, a buffer or native memory as a segment; of the same size
      * @throws IllegalArgumentException if the segment is read-only
-     * @throws UnsupportedMemoryException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws InvalidSizeException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws allocator.spi.OutOfMemoryException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws DeviceException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws AllocatorClosedException as {@link #copy(MemoryRange, MemoryRange)}
      */
     public void copy(MemoryRange source, MemorySegment target) {
         session.whileUsed(() -> router.copy(source, target, null));
@@ -145,12 +121,6 @@ public final class Transfers {
      * @param target where to copy them: an array, a buffer or native memory as a segment; of the same size
      * @param stream the stream
      * @throws IllegalArgumentException if the segment is read-only
-     * @throws UnsupportedMemoryException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws InvalidSizeException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws allocator.spi.OutOfMemoryException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws DeviceException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws AllocatorClosedException as {@link #copy(MemoryRange, MemoryRange)}
-     * @throws IllegalStateException if the stream is closed
      */
     public void copy(MemoryRange source, MemorySegment target, SyncStream stream) {
         Objects.requireNonNull(stream, "stream");

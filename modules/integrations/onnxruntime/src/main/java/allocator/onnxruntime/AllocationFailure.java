@@ -18,11 +18,7 @@ import java.util.Optional;
 public record AllocationFailure(
         String session, String model, long byteSize, String thread, long threadId, Throwable cause, String dump) {
 
-    /**
-     * Returns the figures of the failure, if memory ran out.
-     *
-     * @return the cause, if it is an out-of-memory exception
-     */
+    /** {@return the cause, if it is an out-of-memory exception, which has the figures of the failure} */
     public Optional<OutOfMemoryException> outOfMemory() {
         return cause instanceof OutOfMemoryException exhausted ? Optional.of(exhausted) : Optional.empty();
     }

@@ -34,20 +34,12 @@ public final class AllocatorSession implements AutoCloseable {
         this.memory = memory;
     }
 
-    /**
-     * Returns ONNX Runtime's session. Close this object rather than that one.
-     *
-     * @return the session
-     */
+    /** {@return ONNX Runtime's session} Close this object rather than that one. */
     public OrtSession session() {
         return session;
     }
 
-    /**
-     * Returns the session's name.
-     *
-     * @return the name given when it was opened, or the model's
-     */
+    /** {@return the session's name: the one given when it was opened, or the model's} */
     public String name() {
         return memory.failures().session();
     }
@@ -140,40 +132,29 @@ public final class AllocatorSession implements AutoCloseable {
     }
 
     /**
-     * Returns the newest failed allocation, whether or not it was taken. Its dump explains a run that ran out of
-     * memory.
-     *
-     * @return the failure, or empty if there was none
+     * {@return the newest failed allocation, whether or not it was taken, or empty if there was none} Its dump explains
+     * a run that ran out of memory.
      */
     public Optional<AllocationFailure> lastFailure() {
         return memory.failures().last();
     }
 
-    /**
-     * Returns the session's memories, in the order of {@link OnnxRuntimeAllocators#memories}.
-     *
-     * @return the memories, at least one
-     */
+    /** {@return the session's memories, at least one, in the order of {@link OnnxRuntimeAllocators#memories}} */
     public List<SessionMemory> memories() {
         return memory.memories();
     }
 
     /**
-     * Returns the session's memory of a GPU.
+     * {@return the session's memory of a GPU: the device's own}
      *
      * @param ordinal the device's ordinal
-     * @return the device's own memory
      * @throws IllegalArgumentException if the installation has none of that device
      */
     public SessionMemory gpu(int ordinal) {
         return OnnxRuntimeAllocators.gpu(ordinal, memories(), SessionMemory::info);
     }
 
-    /**
-     * Returns what the session has allocated of its first memory, in requested bytes; {@code limit} is its budget.
-     *
-     * @return the statistics
-     */
+    /** {@return what the session has allocated of its first memory, in requested bytes; {@code limit} is its budget} */
     public AllocatorStats stats() {
         return memories().getFirst().stats();
     }
@@ -188,11 +169,7 @@ public final class AllocatorSession implements AutoCloseable {
         memories().getFirst().setBudget(bytes);
     }
 
-    /**
-     * Returns how many blocks ONNX Runtime holds for this session.
-     *
-     * @return the number of live blocks, of all memories
-     */
+    /** {@return how many blocks ONNX Runtime holds for this session, of all memories} */
     public int liveBlocks() {
         return memory.liveBlocks();
     }

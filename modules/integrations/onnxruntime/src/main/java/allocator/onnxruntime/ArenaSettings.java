@@ -99,11 +99,7 @@ public record ArenaSettings(
                 : List.of(INITIAL_CHUNK, INITIAL_GROWTH_CHUNK, MAX_POWER_OF_TWO_EXTEND);
     }
 
-    /**
-     * Returns the option keys of these settings, with ONNX Runtime's names and defaults.
-     *
-     * @return the keys
-     */
+    /** {@return the option keys of these settings, with ONNX Runtime's names and defaults} */
     public static List<OptionKey<?>> optionKeys() {
         return List.of(
                 MAX_MEM, EXTEND_STRATEGY, INITIAL_CHUNK, MAX_DEAD_BYTES, INITIAL_GROWTH_CHUNK, MAX_POWER_OF_TWO_EXTEND);

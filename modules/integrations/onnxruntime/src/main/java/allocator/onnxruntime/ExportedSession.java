@@ -43,16 +43,13 @@ final class ExportedSession {
         this.installed = installed;
         this.failures = failures;
         this.held = held;
-        boolean isDone = false;
         try {
             for (final InstalledMemory memory : installed) {
                 memories.add(new SessionMemory(export(memory, settings)));
             }
-            isDone = true;
-        } finally {
-            if (!isDone) {
-                closeMemories();
-            }
+        } catch (Throwable e) {
+            closeMemories();
+            throw e;
         }
     }
 

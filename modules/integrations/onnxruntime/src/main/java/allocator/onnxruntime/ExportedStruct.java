@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * the index of its {@link ExportedAllocator} in a table, a message and a memory info. The entry of a closed allocator
  * is empty: an allocation then fails, and a free is ignored.
  *
- * <p>No upcall throws: the JVM would end the process. Each catches everything; the methods that it calls have reported
- * the failure before.
+ * <p>No upcall throws: {@link Upcalls} catches everything, and returns 0. The methods that are called have reported the
+ * failure before.
  */
 @SuppressWarnings({"UnusedMethod", "UnusedVariable"}) // The methods that native code calls have no caller in Java.
 final class ExportedStruct {
@@ -119,76 +119,48 @@ final class ExportedStruct {
     }
 
     private static long alloc(long struct, long byteSize) {
-        try {
-            final ExportedAllocator allocator = of(struct);
-            return allocator == null ? 0 : allocator.alloc(byteSize);
-        } catch (Throwable e) {
-            return 0;
-        }
+        final ExportedAllocator allocator = of(struct);
+        return allocator == null ? 0 : allocator.alloc(byteSize);
     }
 
     private static long reserve(long struct, long byteSize) {
-        try {
-            final ExportedAllocator allocator = of(struct);
-            return allocator == null ? 0 : allocator.reserve(byteSize);
-        } catch (Throwable e) {
-            return 0;
-        }
+        final ExportedAllocator allocator = of(struct);
+        return allocator == null ? 0 : allocator.reserve(byteSize);
     }
 
     private static long allocOnStream(long struct, long byteSize, long stream) {
-        try {
-            final ExportedAllocator allocator = of(struct);
-            return allocator == null ? 0 : allocator.allocOnStream(byteSize, stream);
-        } catch (Throwable e) {
-            return 0;
-        }
+        final ExportedAllocator allocator = of(struct);
+        return allocator == null ? 0 : allocator.allocOnStream(byteSize, stream);
     }
 
     private static void free(long struct, long address) {
-        try {
-            final ExportedAllocator allocator = of(struct);
-            if (allocator != null) {
-                allocator.free(address);
-            }
-        } catch (Throwable e) {
-            // Reported by the allocator; a free returns nothing.
+        final ExportedAllocator allocator = of(struct);
+        if (allocator != null) {
+            allocator.free(address);
         }
     }
 
     private static long info(long struct) {
-        try {
-            return MEMORY.get(JAVA_LONG, struct + MEMORY_INFO);
-        } catch (Throwable e) {
-            return 0;
-        }
+        return MEMORY.get(JAVA_LONG, struct + MEMORY_INFO);
     }
 
-    /** Fills {@code OrtKeyValuePairs**} and returns the null status. */
+    /** Fills {@code OrtKeyValuePairs**}, with null where the statistics fail, and returns the null status. */
     private static long stats(long struct, long out) {
-        try {
-            MEMORY.set(JAVA_LONG, out, 0L);
-            final ExportedAllocator allocator = of(struct);
-            if (allocator != null) {
-                MEMORY.set(
-                        JAVA_LONG,
-                        out,
-                        OnnxRuntimeLibrary.api().createPairs(allocator.stats().toMap()));
-            }
-        } catch (Throwable e) {
-            // ONNX Runtime then sees no statistics.
+        MEMORY.set(JAVA_LONG, out, 0L);
+        final ExportedAllocator allocator = of(struct);
+        if (allocator != null) {
+            MEMORY.set(
+                    JAVA_LONG,
+                    out,
+                    OnnxRuntimeLibrary.api().createPairs(allocator.stats().toMap()));
         }
         return 0;
     }
 
     private static long shrink(long struct) {
-        try {
-            final ExportedAllocator allocator = of(struct);
-            if (allocator != null) {
-                allocator.shrink();
-            }
-        } catch (Throwable e) {
-            // Reported by the allocator; nothing was returned to the system.
+        final ExportedAllocator allocator = of(struct);
+        if (allocator != null) {
+            allocator.shrink();
         }
         return 0;
     }

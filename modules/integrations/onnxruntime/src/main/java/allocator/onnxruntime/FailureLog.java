@@ -32,12 +32,8 @@ final class FailureLog {
      *
      * @param session the session's name, for messages
      * @param model the model's name, for messages
+     * @param snapshots of failures for lack of memory; {@code null} for none
      */
-    FailureLog(String session, String model) {
-        this(session, model, null);
-    }
-
-    /** As above, with snapshots of failures for lack of memory. */
     FailureLog(String session, String model, @Nullable FailureSnapshots snapshots) {
         this.snapshots = snapshots;
         this.session = session;

@@ -69,10 +69,9 @@ public final class GpuMemory {
     }
 
     /**
-     * Returns these settings for another device.
+     * {@return these settings for another device}
      *
      * @param deviceOrdinal the device's ordinal, from 0; the one that {@code OrtCUDAProviderOptions} names
-     * @return the settings
      * @throws IllegalArgumentException if it is negative
      */
     public GpuMemory withOrdinal(int deviceOrdinal) {
@@ -83,12 +82,12 @@ public final class GpuMemory {
     }
 
     /**
-     * Returns these settings with an option of the allocator of device memory. ONNX Runtime's own names are accepted as
-     * well: {@code ep.cuda.arena.*}, and {@code gpu_mem_limit} and {@code arena_extend_strategy} of its CUDA options.
+     * {@return these settings with an option of the allocator of device memory} ONNX Runtime's own names are accepted
+     * as well: {@code ep.cuda.arena.*}, and {@code gpu_mem_limit} and {@code arena_extend_strategy} of its CUDA
+     * options.
      *
      * @param key the key, such as {@code arena.max_mem}
      * @param value its value
-     * @return the settings
      * @throws InvalidOptionException if the key is one of ONNX Runtime's whose value has no counterpart here
      */
     public GpuMemory withOption(String key, String value) {
@@ -96,11 +95,10 @@ public final class GpuMemory {
     }
 
     /**
-     * Returns these settings with an option of the allocator of pinned memory.
+     * {@return these settings with an option of the allocator of pinned memory}
      *
      * @param key the key, such as {@code arena.max_mem}; ONNX Runtime's names are accepted as in {@link #withOption}
      * @param value its value
-     * @return the settings
      * @throws InvalidOptionException as {@link #withOption}
      */
     public GpuMemory withPinnedOption(String key, String value) {
@@ -108,12 +106,11 @@ public final class GpuMemory {
     }
 
     /**
-     * Returns these settings with a budget: the most device memory that all sessions together may have in use, in
-     * requested bytes. What the allocator may take from the device is limited by its own options, such as
+     * {@return these settings with a budget: the most device memory that all sessions together may have in use, in
+     * requested bytes} What the allocator may take from the device is limited by its own options, such as
      * {@code arena.max_mem}.
      *
      * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
-     * @return the settings
      */
     public GpuMemory withBudget(long bytes) {
         return new GpuMemory(providerName, provider, ordinal, options, pinnedOptions, bytes);

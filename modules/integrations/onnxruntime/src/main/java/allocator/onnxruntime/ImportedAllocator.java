@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  * <p>ONNX Runtime's arena crashes the process on a foreign address and frees a chunk by an address inside it. By
  * default this class therefore records which addresses are live, and rejects all others before they reach ONNX Runtime.
  *
- * <p>A block that cannot be recorded, for want of heap or stack, goes back at once or with a later call.
+ * <p>A block that cannot be recorded, for want of heap, goes back at once.
  *
  * <p>Calls that use ONNX Runtime's allocator are counted, and {@link #close} waits for those that are inside.
  */
@@ -46,29 +46,9 @@ final class ImportedAllocator implements HostAccessibleAllocator {
     /** The methods that call ONNX Runtime's allocator, and may so be below a close on the stack of its thread. */
     private static final Set<String> CALLS = Set.of("alloc", "reserve", "free", "stats");
 
-    /** What the next allocation of this thread needs. */
-    private static final ThreadLocal<Call> CALL = ThreadLocal.withInitial(Call::new);
-
-    /**
-     * What an allocation needs, made before ONNX Runtime is called, so that nothing is made after it. If the block
-     * cannot be entered, this object holds its address until ONNX Runtime has taken it back.
-     */
-    private static final class Call {
-        /** Where ONNX Runtime puts the address. */
-        private final MemorySegment out = Arena.ofAuto().allocate(JAVA_LONG);
-
-        /** The address if it was returned instead; {@code 0} otherwise. */
-        private long returned;
-
-        /** Whether this object holds an address, and its thread needs another one. Known to that thread alone. */
-        private boolean isUsed;
-
-        private @Nullable Call next;
-
-        private long address() {
-            return returned == 0 ? out.get(JAVA_LONG, 0) : returned;
-        }
-    }
+    /** Where ONNX Runtime puts the address of this thread's next block. */
+    private static final ThreadLocal<MemorySegment> OUT =
+            ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(JAVA_LONG));
 
     private final NativeEnvironment environment;
     private final OrtApi api;
@@ -78,12 +58,8 @@ final class ImportedAllocator implements HostAccessibleAllocator {
     private final @Nullable BlockSizes live;
     private final LongAdder failed = new LongAdder();
     private final UseGuard guard = new UseGuard();
-    private final Object unreturnedLock = new Object();
 
-    /** The blocks that could not be entered and that ONNX Runtime has not got back, linked. Changed under the lock. */
-    private volatile @Nullable Call unreturned;
-
-    /** Whether a close has come to its end. Guarded by the lock above. */
+    /** Whether a close has come to its end. Guarded by this. */
     private boolean isReleased;
 
     /**
@@ -118,23 +94,12 @@ final class ImportedAllocator implements HostAccessibleAllocator {
     }
 
     private long allocate(long byteSize) {
-        final Call call = newCall();
-        boolean isOver = false;
-        try {
-            final long status = api.allocatorAlloc(allocator, byteSize, call.out.address());
-            if (status == 0) {
-                final long address = call.out.get(JAVA_LONG, 0);
-                record(address, byteSize);
-                isOver = true;
-                return address;
-            }
-            isOver = true;
+        final MemorySegment out = OUT.get();
+        final long status = api.allocatorAlloc(allocator, byteSize, out.address());
+        if (status != 0) {
             throw exhausted(byteSize, api.failure(Function.ALLOCATOR_ALLOC, status));
-        } finally {
-            if (!isOver) {
-                undo(call);
-            }
         }
+        return recorded(out.get(JAVA_LONG, 0), byteSize);
     }
 
     @Override
@@ -158,20 +123,7 @@ final class ImportedAllocator implements HostAccessibleAllocator {
         if (!SystemMemory.canAllocate(byteSize)) {
             throw exhausted(byteSize, null);
         }
-        final Call call = newCall();
-        boolean isOver = false;
-        try {
-            call.returned = OrtApi.callMember(reserve, allocator, byteSize);
-            final long address = call.returned;
-            record(address, byteSize);
-            isOver = true;
-            call.returned = 0;
-            return address;
-        } finally {
-            if (!isOver) {
-                undo(call);
-            }
-        }
+        return recorded(OrtApi.callMember(reserve, allocator, byteSize), byteSize);
     }
 
     private void enter() {
@@ -189,51 +141,19 @@ final class ImportedAllocator implements HostAccessibleAllocator {
         }
     }
 
-    private Call newCall() {
-        if (unreturned != null) {
-            returnAgain();
-        }
-        Call call = CALL.get();
-        if (call.isUsed) {
-            call = new Call();
-            CALL.set(call);
-        }
-        call.out.set(JAVA_LONG, 0, 0);
-        return call;
-    }
-
-    private void record(long address, long byteSize) {
+    private long recorded(long address, long byteSize) {
         if (address == 0) {
             throw exhausted(byteSize, null);
         }
         if (live != null) {
-            live.put(address, byteSize);
-        }
-    }
-
-    /** Gives back what a call that failed has allocated, if anything: now, or with a later call. Never throws. */
-    private void undo(Call call) {
-        synchronized (unreturnedLock) {
-            call.isUsed = true;
-            call.next = unreturned;
-            unreturned = call;
-        }
-        try {
-            returnAgain();
-        } catch (Throwable e) {
-            // The next allocation or the close tries again.
-        }
-    }
-
-    private void returnAgain() {
-        synchronized (unreturnedLock) {
-            for (Call call = unreturned; call != null; call = call.next) {
-                final long address = call.address();
-                final long status = address == 0 ? 0 : api.allocatorFree(allocator, address);
-                unreturned = call.next;
-                api.release(Function.RELEASE_STATUS, status);
+            try {
+                live.put(address, byteSize);
+            } catch (Throwable e) {
+                api.release(Function.RELEASE_STATUS, api.allocatorFree(allocator, address));
+                throw e;
             }
         }
+        return address;
     }
 
     private OutOfMemoryException exhausted(long byteSize, @Nullable OnnxRuntimeException cause) {
@@ -353,11 +273,10 @@ final class ImportedAllocator implements HostAccessibleAllocator {
     boolean close() {
         requireOutside();
         guard.close();
-        synchronized (unreturnedLock) {
+        synchronized (this) {
             if (isReleased) {
                 return false;
             }
-            returnAgain();
             if (session != null) {
                 environment.release(session);
             }

@@ -42,38 +42,22 @@ public final class InstalledMemory {
         budget = new SessionBudget(null, budgetBytes);
     }
 
-    /**
-     * Returns the memory's info.
-     *
-     * @return the info of the allocator
-     */
+    /** {@return the memory's info} */
     public MemoryInfo info() {
         return allocator().info();
     }
 
-    /**
-     * Returns the allocator beneath all sessions.
-     *
-     * @return the allocator that was given, or that the provider created
-     */
+    /** {@return the allocator beneath all sessions: the one that was given, or that the provider created} */
     public Allocator allocator() {
         return target.allocator();
     }
 
-    /**
-     * Returns the allocator's statistics, for all sessions together.
-     *
-     * @return the statistics; {@link AllocatorStats#NONE} if it has none
-     */
+    /** {@return the allocator's statistics, for all sessions together; {@link AllocatorStats#NONE} if it has none} */
     public AllocatorStats stats() {
         return ExportedAllocator.stats(allocator());
     }
 
-    /**
-     * Returns what all sessions together have in use of this memory.
-     *
-     * @return requested bytes
-     */
+    /** {@return what all sessions together have in use of this memory, in requested bytes} */
     public long bytesInUse() {
         return budget.used();
     }

@@ -135,23 +135,19 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                 new SessionBudget(first.budget(), AllocatorStats.UNLIMITED),
                 held.sites(),
                 new FailureLog(ENVIRONMENT, "of any session", inspection.snapshots())));
-        boolean isInstalled = false;
         try {
             registry.beginInstallation();
             try {
                 if (isForTheEnvironment()) {
                     registry.install(shared.struct());
                 }
-                isInstalled = true;
-            } finally {
-                if (!isInstalled) {
-                    registry.endInstallation();
-                }
+            } catch (Throwable e) {
+                registry.endInstallation();
+                throw e;
             }
-        } finally {
-            if (!isInstalled) {
-                shared.close();
-            }
+        } catch (Throwable e) {
+            shared.close();
+            throw e;
         }
         shared.setRegistered(isForTheEnvironment());
     }
@@ -361,19 +357,17 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     }
 
     /**
-     * Returns the installed memories: that of the CPU first, then for each GPU its own memory and its pinned memory.
-     *
-     * @return the memories, at least one
+     * {@return the installed memories, at least one: that of the CPU first, then for each GPU its own memory and its
+     * pinned memory}
      */
     public List<InstalledMemory> memories() {
         return memories;
     }
 
     /**
-     * Returns the installed memory of a GPU.
+     * {@return the installed memory of a GPU: the device's own}
      *
      * @param ordinal the device's ordinal
-     * @return the device's own memory
      * @throws IllegalArgumentException if none is installed
      */
     public InstalledMemory gpu(int ordinal) {
@@ -395,28 +389,22 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     }
 
     /**
-     * Returns the allocator of the first memory, beneath all sessions.
-     *
-     * @return the allocator that was given, or that the provider created
+     * {@return the allocator of the first memory, beneath all sessions: the one that was given, or that the provider
+     * created}
      */
     public Allocator allocator() {
         return memories.getFirst().allocator();
     }
 
     /**
-     * Returns the statistics of the first memory, for all sessions together.
-     *
-     * @return the statistics; {@link AllocatorStats#NONE} if it has none
+     * {@return the statistics of the first memory, for all sessions together; {@link AllocatorStats#NONE} if it has
+     * none}
      */
     public AllocatorStats stats() {
         return memories.getFirst().stats();
     }
 
-    /**
-     * Returns what all sessions together have in use of the first memory.
-     *
-     * @return requested bytes
-     */
+    /** {@return what all sessions together have in use of the first memory, in requested bytes} */
     public long bytesInUse() {
         return memories.getFirst().bytesInUse();
     }
@@ -531,7 +519,6 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         }
         abandoned.forEach(ExportedSession::close);
         abandoned.clear();
-        boolean isUninstalled = false;
         shared.setRegistered(false);
         try {
             final String obstacle = shared.obstacle();
@@ -540,11 +527,9 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             }
             registry.uninstall(shared.struct());
             shared.close();
-            isUninstalled = true;
-        } finally {
-            if (!isUninstalled) {
-                restore();
-            }
+        } catch (Throwable e) {
+            restore();
+            throw e;
         }
         registry.endInstallation();
     }

@@ -37,11 +37,7 @@ public final class OnnxRuntimeException extends DeviceException {
         this(message, NO_CODE, null);
     }
 
-    /**
-     * Returns ONNX Runtime's error code.
-     *
-     * @return the {@code OrtErrorCode}, {@link #NO_CODE} if no function of ONNX Runtime returned the failure
-     */
+    /** {@return the {@code OrtErrorCode}, {@link #NO_CODE} if no function of ONNX Runtime returned the failure} */
     public int code() {
         return code;
     }

@@ -14,9 +14,8 @@ public final class OnnxRuntimeLibrary {
     private OnnxRuntimeLibrary() {}
 
     /**
-     * Returns the library's version. Loads the library if necessary.
+     * {@return the library's version, such as {@code 1.29.0}} Loads the library if necessary.
      *
-     * @return the version, such as {@code 1.29.0}
      * @throws OnnxRuntimeException if the library cannot be loaded, or its version is not one of 1.23 to 1.29
      */
     public static String version() {
@@ -24,9 +23,8 @@ public final class OnnxRuntimeLibrary {
     }
 
     /**
-     * Returns the version of the C API in use. Loads the library if necessary.
+     * {@return the version of the C API in use: N for ONNX Runtime 1.N} Loads the library if necessary.
      *
-     * @return N for ONNX Runtime 1.N
      * @throws OnnxRuntimeException as {@link #version}
      */
     public static int apiVersion() {

@@ -11,20 +11,12 @@ public final class SessionMemory {
         this.exported = exported;
     }
 
-    /**
-     * Returns the memory's info.
-     *
-     * @return the info of the allocator beneath
-     */
+    /** {@return the memory's info} */
     public MemoryInfo info() {
         return exported.target().info();
     }
 
-    /**
-     * Returns what the session has allocated of this memory, in requested bytes; {@code limit} is its budget.
-     *
-     * @return the statistics
-     */
+    /** {@return what the session has allocated of this memory, in requested bytes; {@code limit} is its budget} */
     public AllocatorStats stats() {
         return exported.stats();
     }
@@ -39,11 +31,7 @@ public final class SessionMemory {
         exported.budget().setLimit(bytes);
     }
 
-    /**
-     * Returns how many blocks ONNX Runtime holds of this memory for the session.
-     *
-     * @return the number of live blocks
-     */
+    /** {@return how many blocks ONNX Runtime holds of this memory for the session} */
     public int liveBlocks() {
         return exported.liveBlocks();
     }

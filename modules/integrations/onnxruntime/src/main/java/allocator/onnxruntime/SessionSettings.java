@@ -26,44 +26,40 @@ public final class SessionSettings {
     }
 
     /**
-     * Returns these settings with a name for the session, which its failures, events and log lines contain.
+     * {@return these settings with a name for the session, which its failures, events and log lines contain}
      *
      * @param sessionName the name
-     * @return the settings
      */
     public SessionSettings withName(String sessionName) {
         return new SessionSettings(Objects.requireNonNull(sessionName, "sessionName"), budget, gpuBudget, decorator);
     }
 
     /**
-     * Returns these settings with a budget: the most CPU memory that the session may have in use, weights included, in
-     * requested bytes.
+     * {@return these settings with a budget: the most CPU memory that the session may have in use, weights included, in
+     * requested bytes}
      *
      * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
-     * @return the settings
      */
     public SessionSettings withBudget(long bytes) {
         return new SessionSettings(name, bytes, gpuBudget, decorator);
     }
 
     /**
-     * Returns these settings with a budget of GPU memory: the most that the session may have in use of each GPU's own
-     * memory, weights included, in requested bytes. Pinned memory has no budget.
+     * {@return these settings with a budget of GPU memory: the most that the session may have in use of each GPU's own
+     * memory, weights included, in requested bytes} Pinned memory has no budget.
      *
      * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
-     * @return the settings
      */
     public SessionSettings withGpuBudget(long bytes) {
         return new SessionSettings(name, budget, bytes, decorator);
     }
 
     /**
-     * Returns these settings with a wrapper around the session's allocators, such as a recorder of traces. An allocator
-     * whose memory is ordered on streams must stay a {@link allocator.spi.StreamAwareAllocator}.
+     * {@return these settings with a wrapper around the session's allocators, such as a recorder of traces} An
+     * allocator whose memory is ordered on streams must stay a {@link allocator.spi.StreamAwareAllocator}.
      *
      * @param wrapper returns the allocator that the session uses, given the one beneath; called once for each memory of
      *     each session
-     * @return the settings
      */
     public SessionSettings withDecorator(UnaryOperator<Allocator> wrapper) {
         return new SessionSettings(name, budget, gpuBudget, Objects.requireNonNull(wrapper, "wrapper"));

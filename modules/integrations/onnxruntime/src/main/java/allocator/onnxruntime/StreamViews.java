@@ -53,18 +53,15 @@ final class StreamViews {
         // The entry first: without heap for it, the view would be open and in no table.
         final View view = new View();
         views.put(handle, view);
-        boolean isMade = false;
         try {
             final SyncStream stream = Objects.requireNonNull(
                     make.apply(handle), () -> "the provider returned no view of stream 0x" + Long.toHexString(handle));
             view.stream = stream;
             view.users = 1;
-            isMade = true;
             return stream;
-        } finally {
-            if (!isMade) {
-                views.remove(handle);
-            }
+        } catch (Throwable e) {
+            views.remove(handle);
+            throw e;
         }
     }
 

@@ -1,5 +1,6 @@
 package allocator.onnxruntime;
 
+import allocator.provider.support.internal.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.DeviceException;
@@ -136,16 +137,7 @@ final class TargetAllocator {
         try {
             release();
         } catch (Throwable e) {
-            suppress(failure, e);
-        }
-    }
-
-    /** Adds a failure to one that is about to be thrown, where there is room for it. */
-    static void suppress(Throwable failure, Throwable again) {
-        try {
-            failure.addSuppressed(again);
-        } catch (Throwable e) {
-            // There is no room for it, or it is the same one.
+            Failures.suppress(failure, e);
         }
     }
 

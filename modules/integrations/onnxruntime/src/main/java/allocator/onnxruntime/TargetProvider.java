@@ -1,6 +1,7 @@
 package allocator.onnxruntime;
 
 import allocator.provider.support.NamedProvider;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.DeviceDiscovery;
 import allocator.spi.DeviceType;
 import allocator.spi.EpDevice;
@@ -104,7 +105,7 @@ final class TargetProvider {
         try {
             closeIfUnused();
         } catch (Throwable e) {
-            TargetAllocator.suppress(failure, e);
+            Failures.suppress(failure, e);
         }
     }
 }

@@ -230,7 +230,7 @@ class GpuMemoryTest {
         private final SessionStreams streams = new SessionStreams(
                 "the test", handle -> handle, new StreamViews(handle -> provider.viewSyncStream(info, handle)));
         private final SessionBudget budget = new SessionBudget(null, AllocatorStats.UNLIMITED);
-        private final FailureLog failures = new FailureLog("the test", "no model");
+        private final FailureLog failures = new FailureLog("the test", "no model", null);
         private final ExportedAllocator exported =
                 new ExportedAllocator(arena, OrtMemory.of(info), streams, budget, null, failures);
         private final long first = driver.streams().streamCreate(0);

@@ -221,7 +221,7 @@ class SessionFaultsTest {
                     null,
                     new SessionBudget(null, AllocatorStats.UNLIMITED),
                     null,
-                    new FailureLog("the test", "no model"));
+                    new FailureLog("the test", "no model", null));
         }
     }
 }

@@ -58,9 +58,8 @@ public abstract class AllocatorWrapper
     }
 
     /**
-     * Returns the wrapped allocator as one that is aware of streams, for {@link #allocOnStream}.
+     * {@return the wrapped allocator as one that is aware of streams, for {@link #allocOnStream}}
      *
-     * @return the allocator
      * @throws UnsupportedOperationException if it is not aware of streams
      */
     protected final StreamAwareAllocator streamAware() {

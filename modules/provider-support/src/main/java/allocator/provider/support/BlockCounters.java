@@ -59,11 +59,7 @@ public final class BlockCounters {
         numFailedAllocs++;
     }
 
-    /**
-     * Returns the bytes in use.
-     *
-     * @return bytes, padding included
-     */
+    /** {@return the bytes in use, padding included} */
     public long bytesInUse() {
         return bytesInUse;
     }

@@ -546,11 +546,10 @@ public final class BlockLedger<T> {
     }
 
     /**
-     * Returns what a close throws if the device keeps memory.
+     * {@return what a close throws if the device keeps memory; it names the bytes}
      *
      * @param byteSize how much, in bytes
      * @param cause what the device threw, if known
-     * @return the exception, which names the bytes
      */
     public DeviceException notTakenBack(long byteSize, @Nullable Throwable cause) {
         return new DeviceException(
@@ -559,11 +558,7 @@ public final class BlockLedger<T> {
                 cause);
     }
 
-    /**
-     * Returns the bytes held: those of live blocks, and what the device has not taken back.
-     *
-     * @return bytes
-     */
+    /** {@return the bytes held: those of live blocks, and what the device has not taken back} */
     public synchronized long bytesHeld() {
         return bytesHeld;
     }
@@ -598,10 +593,9 @@ public final class BlockLedger<T> {
     }
 
     /**
-     * Returns the size of a live block.
+     * {@return the size of a live block as it was requested, in bytes; {@code -1} if no live block starts there}
      *
      * @param address first byte
-     * @return the size that was requested, in bytes; {@code -1} if no live block starts there
      */
     public synchronized long sizeOfLive(long address) {
         final int slot = blocks.find(address);
@@ -609,30 +603,21 @@ public final class BlockLedger<T> {
     }
 
     /**
-     * Returns what a live block belongs to.
+     * {@return what a live block belongs to; {@code null} for nothing, or if no live block starts there}
      *
      * @param address first byte
-     * @return its owner; {@code null} if it has none, or no live block starts there
      */
     public synchronized @Nullable T ownerOfLive(long address) {
         final int slot = blocks.find(address);
         return slot < 0 || blocks.value(slot) < 0 ? null : blocks.attachment(slot);
     }
 
-    /**
-     * Returns the memory that the device has not taken back: unreturned, or waiting.
-     *
-     * @return bytes
-     */
+    /** {@return the bytes that the device has not taken back: unreturned, or waiting} */
     public long unreturnedBytes() {
         return unreturnedBytes;
     }
 
-    /**
-     * Returns whether nothing is live and the device has taken everything back.
-     *
-     * @return true if the books have no entry and no memory is on its way back
-     */
+    /** {@return whether nothing is live and the device has taken everything back} */
     public synchronized boolean isEmpty() {
         return bytesHeld == 0;
     }
@@ -664,24 +649,21 @@ public final class BlockLedger<T> {
     }
 
     /**
-     * Returns the statistics at this moment. There is no limit, and free bytes are those on their way back or not taken
-     * back. The counters {@code failedReturns} and {@code unreturnedBytes} are of a ledger's own.
-     *
-     * @return the statistics
+     * {@return the statistics at this moment} There is no limit, and free bytes are those on their way back or not
+     * taken back. The counters {@code failedReturns} and {@code unreturnedBytes} are of a ledger's own.
      */
     public AllocatorStats stats() {
         return stats(AllocatorStats.UNLIMITED, -1, -1, 0);
     }
 
     /**
-     * Returns the statistics of an allocator whose device counts what it holds. The number of extensions is not
+     * {@return the statistics of an allocator whose device counts what it holds} The number of extensions is not
      * maintained.
      *
      * @param limit the limit in bytes
      * @param held the bytes that the device reported a moment ago; negative to take those of these books
      * @param peak the most that it held
      * @param shrinkages how often memory was returned to the device
-     * @return the statistics
      */
     public synchronized AllocatorStats stats(long limit, long held, long peak, long shrinkages) {
         final long inUse = counters.bytesInUse();
@@ -697,11 +679,7 @@ public final class BlockLedger<T> {
                 .build();
     }
 
-    /**
-     * Returns the bytes in use.
-     *
-     * @return bytes of live blocks
-     */
+    /** {@return the bytes of live blocks} */
     public synchronized long bytesInUse() {
         return counters.bytesInUse();
     }

@@ -29,10 +29,10 @@ public record Limit(long bytes) {
     }
 
     /**
-     * Returns {@code arena.max_mem} with a description of its own, for an allocator that limits something else.
+     * {@return {@code arena.max_mem}, as {@link #KEY} but with a description of its own, for an allocator that limits
+     * something else}
      *
      * @param what what is limited
-     * @return the key; otherwise as {@link #KEY}
      */
     public static OptionKey<Long> key(String what) {
         return OptionKey.limit("arena.max_mem", what);
@@ -49,31 +49,22 @@ public record Limit(long bytes) {
         return new Limit(options.get(KEY));
     }
 
-    /**
-     * Returns whether there is a limit.
-     *
-     * @return false for {@link #NONE}
-     */
+    /** {@return whether there is a limit} */
     public boolean isLimited() {
         return bytes != 0;
     }
 
     /**
-     * Returns how much more may be held.
+     * {@return how many bytes more may be held; negative if more than the limit is held, and at least
+     * {@code Long.MAX_VALUE - held} without a limit}
      *
      * @param held bytes held, not negative
-     * @return bytes; negative if more than the limit is held, and at least {@code Long.MAX_VALUE - held} without a
-     *     limit
      */
     public long available(long held) {
         return (isLimited() ? bytes : Long.MAX_VALUE) - held;
     }
 
-    /**
-     * Returns the limit as statistics and failures report it.
-     *
-     * @return bytes, {@link AllocatorStats#UNLIMITED} for none
-     */
+    /** {@return the limit as statistics and failures report it, {@link AllocatorStats#UNLIMITED} for none} */
     public long toStats() {
         return isLimited() ? bytes : AllocatorStats.UNLIMITED;
     }

@@ -84,11 +84,7 @@ public final class NamedAllocator implements AutoCloseable {
         }
     }
 
-    /**
-     * Returns the allocator.
-     *
-     * @return the allocator, the same on every call
-     */
+    /** {@return the allocator, the same on every call} */
     public Allocator allocator() {
         return allocator;
     }

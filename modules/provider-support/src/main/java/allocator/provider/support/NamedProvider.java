@@ -74,10 +74,9 @@ public final class NamedProvider {
     }
 
     /**
-     * Returns a provider's CPU memory.
+     * {@return a provider's CPU memory: the default memory of its first device that has CPU memory}
      *
      * @param provider the provider, whose devices are discovered
-     * @return the default memory of its first device that has CPU memory
      * @throws IllegalArgumentException if it has none
      */
     public static MemoryInfo cpuMemory(EpFactory provider) {

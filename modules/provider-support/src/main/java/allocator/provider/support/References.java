@@ -23,14 +23,8 @@ import org.jspecify.annotations.Nullable;
  * @param <A> type of the allocators
  */
 public final class References<A extends Allocator> {
-    /** Allocators for which the table always may have room. */
-    private static final int LEAST_USERS = 64;
-
     /** By allocator. */
-    private IdentityHashMap<Object, Users<A>> usersOf = new IdentityHashMap<>();
-
-    /** The most allocators since the table was made: its size, as such a table does not shrink. */
-    private int mostUsers;
+    private final IdentityHashMap<Object, Users<A>> usersOf = new IdentityHashMap<>();
 
     private final Map<Object, Users<A>> shared = new HashMap<>();
 
@@ -76,15 +70,11 @@ public final class References<A extends Allocator> {
         }
         final Users<A> users = new Users<>(key);
         shared.put(key, users);
-        boolean isMade = false;
         try {
-            final A allocator = make(users, maker);
-            isMade = true;
-            return allocator;
-        } finally {
-            if (!isMade) {
-                shared.remove(key);
-            }
+            return make(users, maker);
+        } catch (Throwable e) {
+            shared.remove(key);
+            throw e;
         }
     }
 
@@ -92,7 +82,6 @@ public final class References<A extends Allocator> {
     private A make(Users<A> users, Supplier<? extends A> maker) {
         usersOf.put(users, users); // grows the table if need be; a removal does not shrink it
         usersOf.remove(users);
-        mostUsers = Math.max(mostUsers, usersOf.size() + 1);
         final A allocator = maker.get();
         users.allocator = allocator;
         users.count = 1;
@@ -129,24 +118,7 @@ public final class References<A extends Allocator> {
             shared.remove(users.key); // first, as the key's own methods may fail
         }
         usersOf.remove(allocator);
-        if (mostUsers > LEAST_USERS && usersOf.size() < mostUsers / 8) {
-            shrink();
-        }
         return Release.LAST;
-    }
-
-    private void shrink() {
-        try {
-            usersOf = new IdentityHashMap<>(usersOf);
-            mostUsers = usersOf.size();
-        } catch (OutOfMemoryError e) {
-            // The table stays as large as it is.
-        }
-    }
-
-    /** Returns how many allocators the table has had room for since it was last rebuilt. */
-    synchronized int mostUsers() {
-        return mostUsers;
     }
 
     /**
@@ -185,19 +157,17 @@ public final class References<A extends Allocator> {
     }
 
     /**
-     * Returns whether an allocator has references.
+     * {@return whether an allocator has references}
      *
      * @param allocator the allocator, compared by identity
-     * @return false if the last reference was released
      */
     public synchronized boolean isOpen(Allocator allocator) {
         return usersOf.containsKey(allocator);
     }
 
     /**
-     * Returns the allocators that have references, at this moment: another thread may release and close them.
-     *
-     * @return a copy, in no particular order
+     * {@return a copy of the list of allocators that have references, in no particular order: another thread may
+     * release and close them}
      */
     public synchronized List<A> all() {
         final List<A> allocators = new ArrayList<>(usersOf.size());
@@ -209,11 +179,7 @@ public final class References<A extends Allocator> {
         return allocators;
     }
 
-    /**
-     * Returns how many allocators have references.
-     *
-     * @return the number of allocators, shared ones counted once
-     */
+    /** {@return how many allocators have references, shared ones counted once} */
     public synchronized int count() {
         return usersOf.size();
     }

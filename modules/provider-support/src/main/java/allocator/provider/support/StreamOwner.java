@@ -10,11 +10,10 @@ import allocator.spi.SyncStream;
  */
 public interface StreamOwner<S extends SyncStream> {
     /**
-     * Returns whether an allocator that has allocated on a stream is open still; otherwise the stream forgets it. It
+     * {@return whether an allocator that has allocated on a stream is open still; otherwise the stream forgets it} It
      * may be another factory's, if streams of one device serve both.
      *
      * @param allocator the allocator
-     * @return false if it is closed
      */
     boolean isOpen(Allocator allocator);
 

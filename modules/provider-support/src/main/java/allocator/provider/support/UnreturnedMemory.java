@@ -9,9 +9,8 @@ package allocator.provider.support;
  */
 public interface UnreturnedMemory {
     /**
-     * Returns the memory that the device failed to take back so far, and has not taken back since.
-     *
-     * @return bytes; does not wait for the device
+     * {@return the bytes that the device failed to take back so far, and has not taken back since; does not wait for
+     * the device}
      */
     long unreturnedBytes();
 

@@ -64,20 +64,14 @@ public final class UseGuard {
     }
 
     /**
-     * Returns how many calls are inside, the caller's included. Each counts from before its first step, so that no call
-     * is ever missing; one that is being rejected may count too.
-     *
-     * @return the number of calls
+     * {@return how many calls are inside, the caller's included} Each counts from before its first step, so that no
+     * call is ever missing; one that is being rejected may count too.
      */
     public int inside() {
         return uses.get() & Integer.MAX_VALUE;
     }
 
-    /**
-     * Returns whether {@link #close} has begun.
-     *
-     * @return whether no call enters any more
-     */
+    /** {@return whether {@link #close} has begun, so that no call enters any more} */
     public boolean isClosed() {
         return uses.get() < 0;
     }

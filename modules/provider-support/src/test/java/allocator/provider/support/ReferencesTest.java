@@ -173,16 +173,4 @@ class ReferencesTest {
         assertThat(references.count()).isEqualTo(1000);
         assertThat(references.all()).hasSize(1000);
     }
-
-    @Test
-    void theTableShrinksWhenAllocatorsAreReleased() {
-        final List<Nothing> all = new ArrayList<>();
-        for (int i = 0; i < 10_000; i++) {
-            all.add(references.acquireExclusive(Nothing::new));
-        }
-        assertThat(references.mostUsers()).isEqualTo(10_000);
-        all.forEach(references::release);
-
-        assertThat(references.mostUsers()).isLessThan(100);
-    }
 }

@@ -24,11 +24,7 @@ public final class LiveTable<T> {
     private final BriefLock lock = new BriefLock();
     private final ChangeMark mark = new ChangeMark();
 
-    /**
-     * Creates an empty table.
-     *
-     * @param hasAttachments whether entries have objects
-     */
+    /** Creates an empty table. */
     public LiveTable(boolean hasAttachments) {
         table = new LongTable<>(hasAttachments);
     }
@@ -63,7 +59,6 @@ public final class LiveTable<T> {
      * Adds an entry for which there is room.
      *
      * @param address its address, not zero; an entry that is there is replaced
-     * @param value its number
      * @param attachment its object, {@code null} for none
      */
     public void add(long address, long value, @Nullable T attachment) {
@@ -80,7 +75,6 @@ public final class LiveTable<T> {
     /**
      * Removes an entry for now, whatever its number is. {@link #settle} follows, if there was one.
      *
-     * @param address its address
      * @param none what to return if there is no entry
      * @return its number, or {@code none}
      */
@@ -102,7 +96,6 @@ public final class LiveTable<T> {
     /**
      * Removes an entry whose number is a size, for now. {@link #settle} follows, if there was one.
      *
-     * @param address its address
      * @param byteSize the size that the entry must have, in bytes
      * @return whether there was one
      * @throws InvalidSizeException if the entry has another size; nothing changes
@@ -123,7 +116,6 @@ public final class LiveTable<T> {
     /**
      * Removes an entry with an object, whose number is a size, for now. {@link #settle} follows, if there was one.
      *
-     * @param address its address
      * @param byteSize the size that the entry must have, in bytes
      * @return its object, {@code null} if there is no entry
      * @throws InvalidSizeException if the entry has another size; nothing changes
@@ -161,8 +153,6 @@ public final class LiveTable<T> {
     /**
      * Ends what a {@code take} began.
      *
-     * @param address the address
-     * @param value the number of the entry
      * @param attachment its object, {@code null} for none
      * @param isFreed whether the block is freed; otherwise the entry comes back
      */
@@ -174,12 +164,7 @@ public final class LiveTable<T> {
         }
     }
 
-    /**
-     * Returns the object of an entry.
-     *
-     * @param address its address
-     * @return the object, {@code null} if there is none
-     */
+    /** {@return the object of an entry, {@code null} if there is none} */
     public @Nullable T attachment(long address) {
         lock.lock();
         try {

@@ -69,25 +69,15 @@ public final class NativeMemory {
         }
     }
 
-    /**
-     * Returns a segment over memory at an address. The caller must not use it after the memory is freed.
-     *
-     * @param address the address
-     * @param byteSize size in bytes
-     * @return the segment
-     */
+    /** {@return a segment over memory at an address} The caller must not use it after the memory is freed. */
     public static MemorySegment segment(long address, long byteSize) {
         return MemorySegment.ofAddress(address).reinterpret(byteSize);
     }
 
     /**
-     * Returns a segment over memory at an address, valid until an arena is closed.
+     * {@return a segment over memory at an address, valid until an arena is closed}
      *
-     * @param address the address
-     * @param byteSize size in bytes
-     * @param lifetime the arena
      * @param cleanup called when the arena is closed, {@code null} for nothing
-     * @return the segment
      */
     public static MemorySegment segment(
             long address, long byteSize, Arena lifetime, @Nullable Consumer<MemorySegment> cleanup) {

@@ -91,11 +91,11 @@ public final class Budget implements AutoCloseable {
     }
 
     /**
-     * Returns the budget of a device's memory for the whole process. It is unlimited until {@link #setLimit} is called,
-     * and always open: {@link #close} does nothing, since other code uses the same budget.
+     * {@return the budget of a device's memory for the whole process, the same one for every caller} It is unlimited
+     * until {@link #setLimit} is called, and always open: {@link #close} does nothing, since other code uses the same
+     * budget.
      *
      * @param location the memory
-     * @return its budget, the same one for every caller
      */
     public static Budget ofDevice(MemoryLocation location) {
         return OF_DEVICES.computeIfAbsent(location, key -> new Budget(key.toString(), null, UNLIMITED, 0, true));
@@ -307,14 +307,13 @@ public final class Budget implements AutoCloseable {
     }
 
     /**
-     * Returns the exception for a request that this budget or one above rejected. Its dump names the request, the
+     * {@return the exception for a request that this budget or one above rejected} Its dump names the request, the
      * budgets that it would have been charged to, and who holds what of the one that rejected it.
      *
      * @param rejection the numbers that {@link #charge} returned
      * @param memory the memory that was requested
      * @param byteSize the size of the request in bytes
      * @param report what was tried to make room, or other details, for the dump; may be empty
-     * @return the exception
      */
     public OutOfMemoryException outOfMemory(Status rejection, MemoryInfo memory, long byteSize, String report) {
         return BudgetDump.exception(this, rejection, memory, byteSize, report);
@@ -342,10 +341,9 @@ public final class Budget implements AutoCloseable {
     }
 
     /**
-     * Returns whether a request is larger than the limit of this budget or one above. No release can make room for it.
+     * {@return whether a request is larger than the limit of this budget or one above} No release can make room for it.
      *
      * @param byteSize the size of the request in bytes
-     * @return whether it is
      */
     public boolean isLimitBelow(long byteSize) {
         lock.lock();

@@ -34,10 +34,10 @@ public final class BudgetDump {
     }
 
     /**
-     * Returns the children of a budget to which bytes are charged.
+     * {@return the numbers at one moment of the children of a budget to which bytes are charged, those with the largest
+     * charges first; at most {@value #MOST_READ}}
      *
      * @param budget the budget
-     * @return their numbers at one moment, those with the largest charges first; at most {@value #MOST_READ}
      */
     public static List<Status> holders(Budget budget) {
         final List<Status> holders = new ArrayList<>();

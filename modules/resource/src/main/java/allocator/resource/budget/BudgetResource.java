@@ -108,17 +108,15 @@ public final class BudgetResource extends ResourceDecorator {
         if (rejection != null) {
             chargeUnderPressure(byteSize, rejection);
         }
-        boolean isAllocated = false;
+        final long address;
         try {
-            final long address = allocateUpstream(byteSize, byteAlignment, stream, isReserve);
-            isAllocated = true;
-            charged.getAndAdd(byteSize);
-            return address;
-        } finally {
-            if (!isAllocated) {
-                budget.release(byteSize);
-            }
+            address = allocateUpstream(byteSize, byteAlignment, stream, isReserve);
+        } catch (Throwable e) {
+            budget.release(byteSize);
+            throw e;
         }
+        charged.getAndAdd(byteSize);
+        return address;
     }
 
     private void chargeUnderPressure(long byteSize, Budget.Status rejection) {
@@ -131,14 +129,11 @@ public final class BudgetResource extends ResourceDecorator {
     @Override
     protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
         beginRelease(address, byteSize);
-        boolean isFreed = false;
         try {
             deallocateUpstream(address, byteSize, byteAlignment, stream);
-            isFreed = true;
-        } finally {
-            if (!isFreed) {
-                charged.getAndAdd(byteSize);
-            }
+        } catch (Throwable e) {
+            charged.getAndAdd(byteSize);
+            throw e;
         }
         releaseFreed(budget, byteSize);
     }

@@ -38,11 +38,10 @@ public final class PressureLadder {
     }
 
     /**
-     * Returns this ladder with one more rung at its end.
+     * {@return this ladder with one more rung at its end}
      *
      * @param name the name of the rung in reports
      * @param relief frees memory
-     * @return the longer ladder
      */
     public PressureLadder then(String name, Relief relief) {
         final List<Rung> longer = new ArrayList<>(rungs);

@@ -44,9 +44,8 @@ public final class EventLog implements ResourceLog {
     }
 
     /**
-     * Returns how many records could not be written.
-     *
-     * @return always {@code 0}: the recorder does not report an event that it has lost
+     * {@return how many records could not be written: always {@code 0}, since the recorder does not report an event
+     * that it has lost}
      */
     @Override
     public long droppedRecords() {

@@ -72,14 +72,11 @@ final class FileLines extends Writer {
         if (filled == 0) {
             return;
         }
-        boolean isWritten = false;
         try {
             file.write(bytes, filled, position);
-            isWritten = true;
-        } finally {
-            if (!isWritten) {
-                removeRest();
-            }
+        } catch (Throwable e) {
+            removeRest();
+            throw e;
         }
         position += filled;
         filled = 0;

@@ -25,21 +25,15 @@ import org.jspecify.annotations.Nullable;
  * traces accepts every log, unless a writer has failed in the middle of a line.
  */
 public final class TraceLog extends LineLog {
-    /** For so many streams the map always may have room. */
-    private static final int LEAST_STREAMS = 64;
-
     static final String HEADER = "op,id,bytes,stream";
 
     /** The ids of the blocks, with their sizes attached. Like the other fields, guarded by the lock. */
     private final LongTable<Long> ids = new LongTable<>(true);
 
     /** The streams with a number, by id, without those of which no object is left. */
-    private Map<Long, Numbered> streams = new HashMap<>();
+    private final Map<Long, Numbered> streams = new HashMap<>();
 
     private final ReferenceQueue<SyncStream> ended = new ReferenceQueue<>();
-
-    /** The most streams since the map was made: its size, as such a map does not shrink. */
-    private int mostStreams;
 
     private int lastNumber;
     private long nextId;
@@ -155,7 +149,6 @@ public final class TraceLog extends LineLog {
         final int number = known == null ? lastNumber + 1 : known.number;
         streams.put(streamId, new Numbered(stream, streamId, number, ended));
         lastNumber = Math.max(lastNumber, number);
-        mostStreams = Math.max(mostStreams, streams.size());
         return number;
     }
 
@@ -164,16 +157,12 @@ public final class TraceLog extends LineLog {
             final Numbered numbered = (Numbered) reference;
             streams.remove(numbered.streamId, numbered);
         }
-        if (mostStreams > LEAST_STREAMS && streams.size() < mostStreams / 8) {
-            streams = new HashMap<>(streams);
-            mostStreams = streams.size();
-        }
     }
 
-    /** Returns for how many streams there has been room since the map was last made. */
-    int mostStreams() {
+    /** Returns how many streams have a number. */
+    int streams() {
         synchronized (lock) {
-            return mostStreams;
+            return streams.size();
         }
     }
 }

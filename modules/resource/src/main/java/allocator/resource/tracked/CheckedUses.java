@@ -40,15 +40,12 @@ final class CheckedUses {
 
     /** Checks and records a use that is open, and whose waits are queued. Cancels it if this fails. */
     void prepared(TrackedBlock block, Access access, SyncStream stream) {
-        boolean isPrepared = false;
         try {
             events.check(block.address(), block.byteSize(), access, stream);
             record(block, access, stream);
-            isPrepared = true;
-        } finally {
-            if (!isPrepared) {
-                block.cancel(access, stream);
-            }
+        } catch (Throwable e) {
+            block.cancel(access, stream);
+            throw e;
         }
     }
 

@@ -29,10 +29,9 @@ public interface StreamEvents {
     void await(SyncStream stream, long event);
 
     /**
-     * Returns whether all work before an event is complete. Does not wait.
+     * {@return whether all work before an event is complete} Does not wait.
      *
      * @param event the event
-     * @return whether it is
      * @throws DeviceException if the driver fails, or the work did
      */
     boolean isDone(long event);

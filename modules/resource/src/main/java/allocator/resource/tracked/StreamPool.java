@@ -2,11 +2,11 @@ package allocator.resource.tracked;
 
 import allocator.provider.support.internal.Failures;
 import allocator.spi.SyncStream;
-import java.util.HashMap;
-import java.util.Map;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A bounded pool of streams. Streams are created on demand and reused. When all are acquired, {@link #acquire} fails
@@ -16,24 +16,13 @@ import org.jspecify.annotations.Nullable;
 public final class StreamPool implements AutoCloseable {
     private final int capacity;
     private final Supplier<? extends SyncStream> create;
-    private final Map<SyncStream, Pooled> acquired = new HashMap<>();
+    private final Set<SyncStream> acquired = new HashSet<>();
 
-    /** The idle streams, the longest idle first. */
-    private @Nullable Pooled idle;
+    /** The idle streams, the longest idle first, with room for all streams. */
+    private final ArrayList<SyncStream> idle = new ArrayList<>();
 
-    private @Nullable Pooled lastIdle;
     private boolean isClosed;
     private boolean isCreating;
-
-    /** A stream and its place in the list of idle ones, made before the stream. */
-    private static final class Pooled {
-        private @Nullable SyncStream stream;
-        private @Nullable Pooled next;
-
-        SyncStream stream() {
-            return Objects.requireNonNull(stream);
-        }
-    }
 
     /**
      * Creates a pool without streams.
@@ -63,23 +52,17 @@ public final class StreamPool implements AutoCloseable {
         if (isClosed) {
             throw new IllegalStateException("the stream pool is closed");
         }
-        if (idle == null) {
+        if (idle.isEmpty()) {
             if (acquired.size() == capacity) {
                 throw new StreamCapacityException(capacity);
             }
-            final Pooled made = new Pooled();
-            made.stream = createStream();
-            idle = made;
-            lastIdle = made;
+            idle.ensureCapacity(acquired.size() + 1);
+            idle.add(createStream());
         }
-        final Pooled pooled = idle;
-        acquired.put(pooled.stream(), pooled);
-        idle = pooled.next;
-        if (idle == null) {
-            lastIdle = null;
-        }
-        pooled.next = null;
-        return pooled.stream();
+        final SyncStream stream = idle.getFirst();
+        acquired.add(stream);
+        idle.removeFirst();
+        return stream;
     }
 
     /** Creates a stream. The pool has the room for one more only, so the supplier cannot acquire one itself. */
@@ -102,16 +85,10 @@ public final class StreamPool implements AutoCloseable {
      * @throws IllegalArgumentException if it is not one
      */
     public synchronized void release(SyncStream stream) {
-        final Pooled pooled = acquired.remove(stream);
-        if (pooled == null) {
+        if (!acquired.remove(stream)) {
             throw new IllegalArgumentException(stream + " is not acquired from this pool");
         }
-        if (lastIdle == null) {
-            idle = pooled;
-        } else {
-            lastIdle.next = pooled;
-        }
-        lastIdle = pooled;
+        idle.add(stream);
     }
 
     /**
@@ -126,21 +103,16 @@ public final class StreamPool implements AutoCloseable {
             throw new IllegalStateException("streams are acquired: " + acquired.size() + "; release them first");
         }
         isClosed = true;
-        Pooled rest = idle;
-        Pooled failed = null;
         final Failures failure = new Failures();
-        while (rest != null) {
-            final Pooled next = rest.next;
+        idle.removeIf(stream -> {
             try {
-                rest.stream().close();
+                stream.close();
+                return true;
             } catch (Throwable e) {
                 failure.add(e);
-                rest.next = failed;
-                failed = rest;
+                return false;
             }
-            rest = next;
-        }
-        idle = failed;
+        });
         failure.throwIfAny();
     }
 }

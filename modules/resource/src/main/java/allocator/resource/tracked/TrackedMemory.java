@@ -166,11 +166,10 @@ public final class TrackedMemory implements AutoCloseable {
     }
 
     /**
-     * Returns the live block with an address and a generation.
+     * {@return the live block with an address and a generation}
      *
      * @param address its address
      * @param generation its generation
-     * @return the block
      * @throws TrackedBlockException if it is not live; the message names the block that is there now, if any
      */
     public TrackedBlock find(long address, long generation) {
@@ -280,15 +279,12 @@ public final class TrackedMemory implements AutoCloseable {
         block.requireOwner(this);
         block.requireOpen(access, stream);
         SharedEvent event = null;
-        boolean isFinished = false;
         try {
             event = record(stream, 1);
             block.finish(access, stream, event);
-            isFinished = true;
-        } finally {
-            if (!isFinished) {
-                abandon(block, access, stream, event);
-            }
+        } catch (Throwable e) {
+            abandon(block, access, stream, event);
+            throw e;
         }
     }
 

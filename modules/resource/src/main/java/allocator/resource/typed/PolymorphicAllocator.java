@@ -39,22 +39,20 @@ public record PolymorphicAllocator<L extends ValueLayout>(MemoryResource resourc
     }
 
     /**
-     * Returns an allocator of the same resource for another layout.
+     * {@return an allocator of the same resource for another layout}
      *
      * @param other the layout
      * @param <M> type of the layout
-     * @return the allocator
      */
     public <M extends ValueLayout> PolymorphicAllocator<M> with(M other) {
         return new PolymorphicAllocator<>(resource, other);
     }
 
     /**
-     * Returns an allocator of the same layout whose calls are ordered on a stream, as {@link StreamBoundResource} has
-     * it: work already queued on the stream may still use an array that is deallocated.
+     * {@return an allocator of the same layout whose calls are ordered on a stream, as {@link StreamBoundResource} has
+     * it: work already queued on the stream may still use an array that is deallocated}
      *
      * @param stream the stream
-     * @return the allocator
      * @throws allocator.resource.StackOrderException if the resource is bound to a stream already
      */
     public PolymorphicAllocator<L> on(SyncStream stream) {

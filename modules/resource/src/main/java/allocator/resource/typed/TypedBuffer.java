@@ -16,8 +16,9 @@ import org.jspecify.annotations.Nullable;
  * A resizable array of one layout that owns its memory, on any resource. New elements are not initialized.
  *
  * <p>Over a {@link allocator.resource.StreamBoundResource}, all calls, copies included, are ordered on its stream.
- * Otherwise a call that copies returns when the copy is complete, and no work may use the buffer during the call. Not
- * thread-safe.
+ * Otherwise a call that copies returns when the copy is complete, and no work may use the buffer during the call. A
+ * call of a closed buffer throws an {@link IllegalStateException}; {@link #count}, {@link #capacity} and {@link #close}
+ * do not. Not thread-safe.
  *
  * @param <L> type of the layout
  */
@@ -50,9 +51,8 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
         }
 
         /**
-         * Returns the memory of the slice, for copies.
+         * {@return the memory of the slice, for copies}
          *
-         * @return its bytes
          * @throws IllegalStateException if the buffer was moved or closed since
          */
         public MemoryRange range() {
@@ -103,12 +103,7 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
         this(resource, layout, count, HostTransfer.INSTANCE);
     }
 
-    /**
-     * Returns the address of the first element.
-     *
-     * @return the address; {@code 0} if nothing is allocated
-     * @throws IllegalStateException if the buffer is closed
-     */
+    /** {@return the address of the first element; {@code 0} if nothing is allocated} */
     public long address() {
         requireOpen();
         return address;
@@ -119,32 +114,21 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
         return count;
     }
 
-    /**
-     * Returns how many elements fit without moving.
-     *
-     * @return the number, at least {@link #count}
-     */
+    /** {@return how many elements fit without moving, at least {@link #count}} */
     public long capacity() {
         return capacity;
     }
 
-    /**
-     * Returns the memory of the elements, for copies.
-     *
-     * @return their bytes
-     * @throws IllegalStateException if the buffer is closed
-     */
+    /** {@return the memory of the elements, for copies} */
     public MemoryRange range() {
         requireOpen();
         return new MemoryRange(resource().memory(), count == 0 ? 0 : address, byteSize(count));
     }
 
     /**
-     * Returns a segment over the elements. The caller must not use it after the buffer moves or is closed: its accesses
-     * are not checked.
+     * {@return a segment over the elements} The caller must not use it after the buffer moves or is closed: its
+     * accesses are not checked.
      *
-     * @return the segment
-     * @throws IllegalStateException if the buffer is closed
      * @throws IllegalArgumentException if the host cannot access the memory
      */
     public MemorySegment segment() {
@@ -160,7 +144,6 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
      *
      * @param newCount number of elements
      * @throws allocator.spi.AllocatorException as {@link MemoryResource#allocate(long, long)}; the buffer is as before
-     * @throws IllegalStateException if the buffer is closed
      */
     public void resize(long newCount) {
         reserve(newCount);
@@ -172,7 +155,6 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
      *
      * @param atLeast number of elements
      * @throws allocator.spi.AllocatorException as {@link MemoryResource#allocate(long, long)}; the buffer is as before
-     * @throws IllegalStateException if the buffer is closed
      */
     public void reserve(long atLeast) {
         requireOpen();
@@ -188,7 +170,6 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
      * Reduces the capacity to the number of elements, by moving the buffer.
      *
      * @throws allocator.spi.AllocatorException as {@link MemoryResource#allocate(long, long)}; the buffer is as before
-     * @throws IllegalStateException if the buffer is closed
      */
     public void shrinkToFit() {
         requireOpen();
@@ -210,16 +191,13 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
     /** Allocates memory and copies the elements into it. */
     private long allocateCopy(long newCapacity) {
         final long newAddress = allocator.allocate(newCapacity);
-        boolean isCopied = false;
         try {
             copyTo(newAddress);
-            isCopied = true;
-        } finally {
-            if (!isCopied) {
-                allocator.deallocate(newAddress, newCapacity);
-            }
+            return newAddress;
+        } catch (Throwable e) {
+            allocator.deallocate(newAddress, newCapacity);
+            throw e;
         }
-        return newAddress;
     }
 
     private void copyTo(long target) {
@@ -233,7 +211,6 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
      *
      * @return the copy, to be closed by the caller
      * @throws allocator.spi.AllocatorException as {@link MemoryResource#allocate(long, long)}
-     * @throws IllegalStateException if the buffer is closed
      */
     public TypedBuffer<L> copy() {
         requireOpen();
@@ -243,13 +220,11 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
     }
 
     /**
-     * Returns a view of part of the buffer.
+     * {@return a view of part of the buffer}
      *
      * @param from index of its first element
      * @param sliceCount number of elements
-     * @return the slice
      * @throws IndexOutOfBoundsException if the range is not within the elements
-     * @throws IllegalStateException if the buffer is closed
      */
     public Slice slice(long from, long sliceCount) {
         requireOpen();

@@ -61,7 +61,7 @@ class TraceLogTest {
         for (int i = 2; i <= 10_000; i++) {
             log.allocated(i, 1, new FakeStream(addresses.memory()));
         }
-        while (log.mostStreams() > 64) {
+        while (log.streams() > 64) {
             System.gc();
             log.freed(1, 1, kept);
             log.allocated(1, 1, kept);

@@ -21,12 +21,7 @@ public final class Causes {
 
     private Causes() {}
 
-    /**
-     * Describes an exception and its causes. What the exception's own methods throw is caught.
-     *
-     * @param thrown the exception
-     * @return one line
-     */
+    /** Describes an exception and its causes. What the exception's own methods throw is caught. */
     public static String describe(Throwable thrown) {
         final StringBuilder text = new StringBuilder();
         @Nullable Throwable at = thrown;
@@ -38,11 +33,8 @@ public final class Causes {
     }
 
     /**
-     * Returns why something failed: the message of an exception that has one, otherwise a description of what was
-     * thrown.
-     *
-     * @param thrown the exception
-     * @return one line
+     * {@return why something failed, in one line: the message of an exception that has one, otherwise a description of
+     * what was thrown}
      */
     public static String reason(Throwable thrown) {
         try {
@@ -56,12 +48,7 @@ public final class Causes {
         return describe(thrown);
     }
 
-    /**
-     * Describes an exception without its causes. What its own methods throw is caught.
-     *
-     * @param thrown the exception
-     * @return one line
-     */
+    /** Describes an exception without its causes. What its own methods throw is caught. */
     public static String describeOne(Throwable thrown) {
         final String text = oneLine(Failures.describe(thrown));
         final Matcher access = NATIVE_ACCESS.matcher(text);
@@ -79,12 +66,7 @@ public final class Causes {
         }
     }
 
-    /**
-     * Joins the lines of a text, without control and format characters, and ends it after some thousand characters.
-     *
-     * @param text any text
-     * @return one line
-     */
+    /** Joins the lines of a text, without control and format characters, and ends it after some thousand characters. */
     public static String oneLine(String text) {
         final String joined = text.strip().replaceAll("\\s*\\R\\s*", "; ").replaceAll("[\\p{Cntrl}\\p{Cf}]", " ");
         return bounded(joined);
@@ -93,7 +75,6 @@ public final class Causes {
     /**
      * Ends a text after some thousand characters.
      *
-     * @param text any text
      * @return the text, or its beginning
      */
     static String bounded(String text) {

@@ -67,10 +67,6 @@ record Declaration(
         return found;
     }
 
-    String moduleName() {
-        return module.getName();
-    }
-
     String className() {
         return declared.getName();
     }

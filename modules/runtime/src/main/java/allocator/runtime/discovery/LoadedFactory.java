@@ -5,7 +5,6 @@ import allocator.spi.EpFactory;
 /**
  * A factory that was constructed. None of its methods has been called.
  *
- * @param factory the factory
  * @param module the name of the module that provides it, empty if none does
  * @param origin where it was found: the location of its jar, or {@link #APPLICATION}
  */
@@ -16,7 +15,6 @@ public record LoadedFactory(EpFactory factory, String module, String origin) {
     /**
      * Wraps a factory that the application constructed.
      *
-     * @param factory the factory
      * @return the factory with the origin {@link #APPLICATION}
      */
     public static LoadedFactory ofApplication(EpFactory factory) {

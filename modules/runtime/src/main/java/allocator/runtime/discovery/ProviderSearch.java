@@ -45,20 +45,12 @@ public final class ProviderSearch {
         isSearchingModulePath = value;
     }
 
-    /**
-     * Adds a directory of jars.
-     *
-     * @param directory the directory
-     */
+    /** Adds a directory of jars. */
     public void addDirectory(Path directory) {
         directories.add(Objects.requireNonNull(directory, "directory"));
     }
 
-    /**
-     * Adds to the allow-list. Without a call every provider may load.
-     *
-     * @param modulesOrClasses names of modules or factory classes
-     */
+    /** Adds to the allow-list. Without a call every provider may load. */
     public void allow(List<String> modulesOrClasses) {
         if (allowed == null) {
             allowed = new LinkedHashSet<>();
@@ -66,11 +58,7 @@ public final class ProviderSearch {
         allowed.addAll(modulesOrClasses);
     }
 
-    /**
-     * Excludes providers.
-     *
-     * @param modulesOrClasses names of modules or factory classes
-     */
+    /** Excludes providers. */
     public void exclude(List<String> modulesOrClasses) {
         excluded.addAll(modulesOrClasses);
     }
@@ -97,11 +85,7 @@ public final class ProviderSearch {
         return excluded.contains(moduleOrClass);
     }
 
-    /**
-     * Searches every place and constructs the factories found. Each call searches again.
-     *
-     * @return what was found
-     */
+    /** Searches every place and constructs the factories found. Each call searches again. */
     public SearchResult find() {
         factories.clear();
         skipped.clear();

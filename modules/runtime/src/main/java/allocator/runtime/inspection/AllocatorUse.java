@@ -27,14 +27,10 @@ import java.util.stream.Stream;
  * One owner's use of an allocator: who it is, and the calls that describe the instance.
  *
  * @param instance the entry of the provider's allocator, equal for all that use it
- * @param provider the provider's name
- * @param info the memory
  * @param user the owner and its live blocks at the moment
  * @param liveBlocks counts the live blocks of the owner
  * @param isReleased whether the owner has released the instance
  * @param inspect lists the chunks, if the allocator can
- * @param stats reads the statistics
- * @param options reads the effective options
  * @param sites adds where this owner's blocks were allocated, as far as it is known
  */
 public record AllocatorUse(
@@ -52,7 +48,6 @@ public record AllocatorUse(
     /**
      * Describes each instance once, with all its users.
      *
-     * @param uses the uses
      * @return the instances, in the order of their first uses; one that is released meanwhile is left out
      */
     public static List<AllocatorState> describe(Stream<AllocatorUse> uses) {

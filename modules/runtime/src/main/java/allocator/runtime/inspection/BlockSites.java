@@ -6,7 +6,6 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Where live blocks were allocated: all of them, or one in so many, chosen at random. A block that is recorded takes
@@ -21,7 +20,7 @@ public final class BlockSites {
     private final Map<Long, Block> live = new ConcurrentHashMap<>();
 
     /** A recorded block. */
-    record Block(String frame, long nanos, long byteSize) {}
+    private record Block(String frame, long nanos, long byteSize) {}
 
     /**
      * Records no block yet.
@@ -39,9 +38,6 @@ public final class BlockSites {
     /**
      * Records a block that the calling thread has allocated, if it is one of those to be recorded. Where the Java heap
      * or the stack ends it is not.
-     *
-     * @param address its address
-     * @param byteSize the bytes requested
      */
     public void allocated(long address, long byteSize) {
         if (interval > 1 && ThreadLocalRandom.current().nextInt(interval) != 0) {
@@ -67,24 +63,12 @@ public final class BlockSites {
      * @param address its address, or any other
      */
     public void freeing(long address) {
-        final Block ignored = remove(address);
-    }
-
-    /** Forgets a block, and returns what was recorded of it. */
-    @Nullable
-    Block remove(long address) {
-        return live.remove(address);
-    }
-
-    /** Records a block again whose free has failed. */
-    void restore(long address, Block block) {
-        live.put(address, block);
+        live.remove(address);
     }
 
     /**
      * Adds where the recorded blocks were allocated.
      *
-     * @param owner the owner of the blocks
      * @param sites receives the sites by address
      */
     public void addTo(String owner, Map<Long, Site> sites) {

@@ -3,7 +3,6 @@ package allocator.runtime.inspection;
 import allocator.provider.support.AllocatorWrapper;
 import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.spi.Allocator;
-import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
 import java.util.Map;
 
@@ -20,7 +19,6 @@ public final class CallSites extends AllocatorWrapper {
     /**
      * Wraps an allocator.
      *
-     * @param target the allocator
      * @param interval 1 to record every block, more to record one in so many
      */
     public CallSites(Allocator target, int interval) {
@@ -33,7 +31,6 @@ public final class CallSites extends AllocatorWrapper {
      * Adds where the live blocks of an allocator were allocated, if it was wrapped here.
      *
      * @param allocator any allocator
-     * @param owner the owner of the blocks
      * @param sites receives the sites by address
      */
     public static void addTo(Allocator allocator, String owner, Map<Long, Site> sites) {
@@ -67,16 +64,7 @@ public final class CallSites extends AllocatorWrapper {
     /** Forgets a block before it is freed: its address may be allocated again at once. */
     @Override
     public void free(long address) {
-        final BlockSites.Block recorded = sites.remove(address);
-        try {
-            target.free(address);
-        } catch (DeviceException e) {
-            throw e; // the block is dead nevertheless
-        } catch (Throwable e) {
-            if (recorded != null) {
-                sites.restore(address, recorded);
-            }
-            throw e;
-        }
+        sites.freeing(address);
+        target.free(address);
     }
 }

@@ -44,7 +44,6 @@ public final class FailureSnapshots {
      *
      * @param directory where to write; {@code null} for nowhere
      * @param frames finds the frames of the program
-     * @param taker takes the snapshot
      */
     public FailureSnapshots(@Nullable Path directory, Frames frames, Function<Failure, Snapshot> taker) {
         this.frames = frames;
@@ -52,12 +51,7 @@ public final class FailureSnapshots {
         this.taker = taker;
     }
 
-    /**
-     * Writes a snapshot if the option is set and there is room for one. Throws nothing.
-     *
-     * @param failure what the provider threw
-     * @param owner who made the request
-     */
+    /** Writes a snapshot if the option is set and there is room for one. Throws nothing. */
     public void exhausted(OutOfMemoryException failure, String owner) {
         final SnapshotDirectory target = directory;
         if (target == null || isFull || !attempts.mayTry() || !IS_WRITING.compareAndSet(false, true)) {

@@ -21,7 +21,6 @@ public final class Inspection {
     /**
      * Reads the options; {@link #begin} begins what they ask for.
      *
-     * @param options what is asked for
      * @param taker takes the snapshot of a failure
      * @param uses lists all uses at a moment
      */

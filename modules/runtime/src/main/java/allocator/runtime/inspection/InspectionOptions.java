@@ -37,7 +37,6 @@ public final class InspectionOptions {
      * Sets an option, if it is one of these.
      *
      * @param key any key
-     * @param value its value
      * @return whether it is one of these
      * @throws InvalidOptionException if it is, and the value is not accepted
      */

@@ -61,10 +61,8 @@ public final class LeakReports {
     }
 
     /**
-     * Returns an allocator of the environment that records its blocks, if they are to be reported.
-     *
-     * @param target the allocator
-     * @return the allocator itself, or a wrapper of it
+     * {@return an allocator of the environment that records its blocks, if they are to be reported; otherwise the
+     * allocator itself}
      */
     public Allocator recorded(Allocator target) {
         return interval == 0 ? target : new CallSites(target, interval);

@@ -34,9 +34,7 @@ final class LeakSums {
     /**
      * Sums up.
      *
-     * @param closed what was closed
      * @param uses the uses that have live blocks
-     * @return the sums
      */
     static Leaks of(String closed, List<AllocatorUse> uses) {
         final Map<Place, Sum> sums = new HashMap<>();

@@ -105,12 +105,7 @@ public final class AllocatorInstances {
         }
     }
 
-    /**
-     * Returns how many references to an instance are held, or not returned yet.
-     *
-     * @param instance its entry
-     * @return the count
-     */
+    /** {@return how many references to an instance are held, or not returned yet} */
     public synchronized int references(Instance instance) {
         return instance.references;
     }
@@ -197,11 +192,7 @@ public final class AllocatorInstances {
             }
         }
 
-        /**
-         * Returns whether no block of any user is live. Takes time proportional to the number of users.
-         *
-         * @return whether the counts of all users add up to zero
-         */
+        /** {@return whether no block of any user is live} Takes time proportional to the number of users. */
         public boolean isIdle() {
             synchronized (AllocatorInstances.this) {
                 long live = carried;

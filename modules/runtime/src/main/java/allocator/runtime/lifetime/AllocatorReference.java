@@ -34,7 +34,6 @@ public final class AllocatorReference {
      * is counted; once it has returned, nothing fails.
      *
      * @param instances counts the reference
-     * @param provider the provider's name
      * @param keys the keys that the provider understands; empty for an allocator of the application
      * @param create creates the allocator, or returns one that exists
      * @param giveBack returns the reference to the provider
@@ -84,11 +83,7 @@ public final class AllocatorReference {
         }
     }
 
-    /**
-     * Adds a user. The caller ensures that another user exists during the call. Needs no Java heap.
-     *
-     * @return this reference
-     */
+    /** Adds a user. The caller ensures that another user exists during the call. Needs no Java heap. */
     public AllocatorReference retain() {
         synchronized (instances) {
             users++;
@@ -108,11 +103,7 @@ public final class AllocatorReference {
         }
     }
 
-    /**
-     * Removes a user after a failure, which suppresses that of the return. Does not throw.
-     *
-     * @param failure the failure
-     */
+    /** Removes a user after a failure, which suppresses that of the return. Does not throw. */
     public void releaseAfter(Throwable failure) {
         try {
             release();

@@ -8,18 +8,10 @@ public interface AllocatorMXBean {
     /** {@return the name of the memory} */
     String getMemory();
 
-    /**
-     * Returns the device.
-     *
-     * @return the device, such as {@code gpu:0}
-     */
+    /** {@return the device, such as {@code gpu:0}} */
     String getDevice();
 
-    /**
-     * Returns who uses the allocator.
-     *
-     * @return names of sessions, or {@code environment}
-     */
+    /** {@return who uses the allocator: names of sessions, or {@code environment}} */
     String[] getUsers();
 
     /** {@return the live blocks of all users} */

@@ -14,11 +14,7 @@ public interface ObservedAllocator {
     /** {@return the number of the instance, from 1, which no other instance of this environment has} */
     long number();
 
-    /**
-     * Returns the provider's name.
-     *
-     * @return the name, or {@code application}
-     */
+    /** {@return the provider's name, or {@code application}} */
     String provider();
 
     /** {@return the memory that the allocator serves} */

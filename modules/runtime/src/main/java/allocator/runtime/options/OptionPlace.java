@@ -76,29 +76,15 @@ public enum OptionPlace {
         this.keys = keys;
     }
 
-    /**
-     * Returns the place's name in messages and reports.
-     *
-     * @return such as {@code session}
-     */
+    /** {@return the place's name in messages and reports, such as {@code session}} */
     public String origin() {
         return origin;
     }
 
-    /**
-     * Returns how a provider's keys begin here.
-     *
-     * @param provider the provider's name
-     * @return such as {@code ep.cuda-arena.}
-     */
+    /** {@return how a provider's keys begin here, such as {@code ep.cuda-arena.}} */
     public abstract String prefix(String provider);
 
-    /**
-     * Returns whether a key is one of a provider, whichever that is.
-     *
-     * @param key a key as given
-     * @return whether it begins as providers' keys do here
-     */
+    /** {@return whether a key is one of a provider, whichever that is} */
     public boolean isOfProvider(String key) {
         return !providerPrefix.isEmpty() && key.startsWith(providerPrefix);
     }
@@ -111,9 +97,6 @@ public enum OptionPlace {
      * Selects a provider's settings and parses them. All settings of providers are read here. The result remembers the
      * values, see {@link AllocatorOptions#get}.
      *
-     * @param settings all settings of this place
-     * @param provider the provider's name
-     * @param keys the keys that it understands
      * @return its settings, without the prefix
      * @throws InvalidOptionException for the first key that is unknown or has a value that is not accepted; it names
      *     the key with its prefix
@@ -149,10 +132,6 @@ public enum OptionPlace {
     /**
      * Makes the exception for a key that is not understood here. If it belongs to another place, or lacks the name of a
      * provider, the message says which key to write, and where.
-     *
-     * @param key the key
-     * @param value its value
-     * @return the exception
      */
     public InvalidOptionException unknown(String key, String value) {
         if (RUN.accepts(key)) {

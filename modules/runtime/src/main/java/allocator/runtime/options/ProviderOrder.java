@@ -30,7 +30,6 @@ public record ProviderOrder(List<String> named) {
      * Parses the option.
      *
      * @param list names of providers, in their exact case, separated by commas
-     * @return the order
      * @throws InvalidOptionException if the list is not of that form, or names a provider twice
      */
     public static ProviderOrder parse(String list) {
@@ -49,12 +48,9 @@ public record ProviderOrder(List<String> named) {
     }
 
     /**
-     * Returns the comparator of providers.
+     * {@return the comparator of providers, which sorts the provider that comes first to the front}
      *
-     * @param name returns a provider's name
-     * @param priority returns a provider's priority
      * @param <P> what stands for a provider
-     * @return it sorts the provider that comes first to the front
      */
     public <P> Comparator<P> comparing(Function<P, String> name, ToIntFunction<P> priority) {
         return Comparator.comparingInt((P provider) -> place(name.apply(provider)))
@@ -67,15 +63,7 @@ public record ProviderOrder(List<String> named) {
         return place < 0 ? named.size() : place;
     }
 
-    /**
-     * Says why one provider comes before another.
-     *
-     * @param winner the name of the first one
-     * @param winnerPriority its priority
-     * @param other the name of the other one
-     * @param otherPriority its priority
-     * @return the reason, for a message
-     */
+    /** Says why one provider comes before another. */
     public String why(String winner, int winnerPriority, String other, int otherPriority) {
         if (place(winner) != place(other)) {
             return place(winner) < place(other) ? "it comes first in " + KEY : "it was registered before";

@@ -69,12 +69,7 @@ public record ShrinkTarget(DeviceType deviceType, int ordinal) {
         return new ShrinkTarget(deviceType, Integer.parseInt(ordinal));
     }
 
-    /**
-     * Returns whether this entry means an arena of some memory.
-     *
-     * @param memory the arena's memory
-     * @return whether it is the default memory of the device
-     */
+    /** {@return whether this entry means an arena of some memory: of the default memory of the device} */
     public boolean matches(MemoryInfo memory) {
         return memory.deviceType() == deviceType
                 && memory.deviceOrdinal() == ordinal
@@ -85,9 +80,7 @@ public record ShrinkTarget(DeviceType deviceType, int ordinal) {
     /**
      * Makes the exception for an entry that matches no arena.
      *
-     * @param list the whole list, as given
      * @param arenas the memories that have an arena
-     * @return the exception
      */
     public InvalidOptionException matchesNone(String list, List<MemoryInfo> arenas) {
         return invalid(

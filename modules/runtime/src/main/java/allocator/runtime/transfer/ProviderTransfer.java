@@ -10,7 +10,6 @@ import org.jspecify.annotations.Nullable;
 /**
  * The copies of a provider.
  *
- * @param provider its name
  * @param transfer copies
  * @param hasMemory whether a memory is the provider's: a stream of another one's device means nothing to it
  */

@@ -51,13 +51,7 @@ public final class Router {
         stagings = List.copyOf(all);
     }
 
-    /**
-     * Returns whether a copy works between two memories.
-     *
-     * @param source the memory to copy from
-     * @param target the memory to copy to
-     * @return whether there is a way
-     */
+    /** {@return whether a copy works between two memories} */
     public boolean canCopy(MemoryInfo source, MemoryInfo target) {
         return direct(source, target).isPresent() || detour(source, target).isPresent();
     }
@@ -82,8 +76,6 @@ public final class Router {
     /**
      * Copies between memories.
      *
-     * @param source the bytes to copy
-     * @param target where to copy them
      * @param stream orders the copy; {@code null} to wait for it
      * @throws UnsupportedMemoryException if there is no way
      * @throws InvalidSizeException if the sizes differ
@@ -106,15 +98,7 @@ public final class Router {
                 buffers -> new RangeHalf(detour.writing(), target, false, buffers, lend(target)));
     }
 
-    /**
-     * Copies from the host.
-     *
-     * @param source the bytes to copy, native or on the Java heap
-     * @param target where to copy them
-     * @param stream orders the copy; {@code null} to wait for it
-     * @throws UnsupportedMemoryException if there is no way
-     * @throws InvalidSizeException if the sizes differ
-     */
+    /** Copies from the host, native bytes or those of the Java heap; otherwise as between memories. */
     public void copy(MemorySegment source, MemoryRange target, @Nullable SyncStream stream) {
         if (source.isNative()) {
             copy(range(source), target, stream);
@@ -132,14 +116,9 @@ public final class Router {
     }
 
     /**
-     * Copies to the host.
+     * Copies to the host, native or on the Java heap; otherwise as between memories.
      *
-     * @param source the bytes to copy
-     * @param target where to copy them, native or on the Java heap, and not read-only
-     * @param stream orders the copy; {@code null} to wait for it
      * @throws IllegalArgumentException if the target is read-only
-     * @throws UnsupportedMemoryException if there is no way
-     * @throws InvalidSizeException if the sizes differ
      */
     public void copy(MemoryRange source, MemorySegment target, @Nullable SyncStream stream) {
         if (target.isReadOnly()) {

@@ -31,15 +31,11 @@ public interface StagingMemory {
         @Override
         public Buffer allocate(long byteSize) {
             final Arena arena = Arena.ofShared(); // another thread may free what a stream has kept
-            boolean isAllocated = false;
             try {
-                final Buffer buffer = new Buffer(info, arena.allocate(byteSize, BYTE_ALIGNMENT), arena::close);
-                isAllocated = true;
-                return buffer;
-            } finally {
-                if (!isAllocated) {
-                    arena.close();
-                }
+                return new Buffer(info, arena.allocate(byteSize, BYTE_ALIGNMENT), arena::close);
+            } catch (Throwable e) {
+                arena.close();
+                throw e;
             }
         }
     };
@@ -47,22 +43,14 @@ public interface StagingMemory {
     /** How the host sees a block of an allocator. */
     @FunctionalInterface
     interface View {
-        /**
-         * Returns a block as a segment.
-         *
-         * @param address its address
-         * @param byteSize its size in bytes
-         * @return the segment
-         */
+        /** {@return a block as a segment} */
         MemorySegment segment(long address, long byteSize);
     }
 
     /**
-     * Returns memory of an allocator that the host can reach.
+     * {@return memory of an allocator that the host can reach}
      *
-     * @param allocator the allocator
      * @param view how the host sees its blocks
-     * @return the memory
      */
     static StagingMemory of(Allocator allocator, View view) {
         return new StagingMemory() {
@@ -99,13 +87,7 @@ public interface StagingMemory {
      */
     Buffer allocate(long byteSize);
 
-    /**
-     * A buffer.
-     *
-     * @param memory its memory
-     * @param segment its bytes
-     * @param release frees it
-     */
+    /** A buffer. */
     record Buffer(MemoryInfo memory, MemorySegment segment, Runnable release) implements AutoCloseable {
         MemoryRange range(long byteSize) {
             return new MemoryRange(memory, segment.address(), byteSize);

@@ -52,11 +52,6 @@ public final class BlockSizes {
         return part(address).remove(address);
     }
 
-    /** Returns whether there is a live block at an address. */
-    public boolean contains(long address) {
-        return part(address).contains(address);
-    }
-
     /** Returns how many live blocks there are. */
     public int count() {
         return (int) sum(part -> part.sizes.count());
@@ -112,15 +107,6 @@ public final class BlockSizes {
                 sizes.add(address, byteSize, null);
                 added++;
                 largest = Math.max(largest, byteSize);
-            } finally {
-                lock.unlock();
-            }
-        }
-
-        boolean contains(long address) {
-            lock.lock();
-            try {
-                return sizes.find(address) >= 0;
             } finally {
                 lock.unlock();
             }

@@ -27,12 +27,6 @@ public final class SessionBudget {
     private volatile long limit;
 
     /**
-     * Bytes that were taken and the next take gives back: those of calls that could not give them back themselves,
-     * since the stack had ended. Raised under the monitor of this object.
-     */
-    private volatile long refund;
-
-    /**
      * Creates a budget of which nothing is used.
      *
      * @param parent the larger budget, which has none itself, or {@code null}
@@ -66,12 +60,7 @@ public final class SessionBudget {
 
     /** Returns the bytes in use. */
     public long used() {
-        if (refund == 0) {
-            return counts.get(USED);
-        }
-        synchronized (this) {
-            return counts.get(USED) - refund;
-        }
+        return counts.get(USED);
     }
 
     /** Returns the most bytes that were in use at once. */
@@ -80,16 +69,13 @@ public final class SessionBudget {
     }
 
     /**
-     * Takes bytes here and in the larger budget, or nothing, also if it throws for want of stack. A request that the
-     * larger budget rejects is not counted here meanwhile, where it would let this budget reject another one; unless
-     * the larger budget is used up between the two steps.
+     * Takes bytes here and in the larger budget, or nothing. A request that the larger budget rejects is not counted
+     * here meanwhile, where it would let this budget reject another one; unless the larger budget is used up between
+     * the two steps.
      *
      * @return the budget whose limit does not allow it, or {@code null} if the bytes were taken
      */
     public @Nullable SessionBudget take(long bytes) {
-        if (refund != 0) {
-            settle();
-        }
         long before;
         do {
             before = counts.get(USED);
@@ -100,29 +86,16 @@ public final class SessionBudget {
                 return parent;
             }
         } while (!counts.compareAndSet(USED, before, before + bytes));
-        if (parent == null) {
-            return null;
+        final SessionBudget exhausted = parent == null ? null : parent.take(bytes);
+        if (exhausted != null) {
+            counts.addAndGet(USED, -bytes);
         }
-        boolean isTaken = false;
-        try {
-            final SessionBudget exhausted = parent.take(bytes);
-            isTaken = exhausted == null;
-            return exhausted;
-        } finally {
-            if (!isTaken) {
-                synchronized (this) {
-                    refund += bytes;
-                }
-                // Now rather than with the next take, so that a failed request leaves nothing in use.
-                settle();
-            }
-        }
+        return exhausted;
     }
 
     /** Returns whether the limit does not allow bytes more. */
     private boolean rejects(long bytes) {
-        // In most calls the first comparison decides.
-        return bytes > limit - counts.get(USED) && bytes > limit - used();
+        return bytes > limit - used();
     }
 
     /** Raises the peak, once memory was allocated for the bytes taken. A failed allocation leaves no peak. */
@@ -137,26 +110,11 @@ public final class SessionBudget {
         }
     }
 
-    /**
-     * Returns bytes taken to this budget and to the larger one. Needs little stack, and does not throw for want of
-     * more.
-     */
+    /** Returns bytes taken to this budget and to the larger one. */
     public void release(long bytes) {
-        try {
-            counts.addAndGet(USED, -bytes);
-        } catch (Throwable e) {
-            synchronized (this) {
-                refund += bytes;
-            }
-        }
+        counts.addAndGet(USED, -bytes);
         if (parent != null) {
             parent.release(bytes);
         }
-    }
-
-    private synchronized void settle() {
-        final long bytes = refund;
-        counts.addAndGet(USED, -bytes);
-        refund = 0;
     }
 }

@@ -12,7 +12,6 @@ import java.util.Map;
  * {@code gpu_mem_limit} and {@code arena_extend_strategy} of its older CUDA options.
  *
  * @param key the key as providers know it
- * @param value its value
  */
 public record CudaOption(String key, String value) {
     /** How the arena's keys begin in the settings of a session. ONNX Runtime compares them in lower case. */

@@ -11,8 +11,12 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 
 /**
  * The functions of ONNX Runtime's C API that this module calls, in the library of {@link OrtLibrary}.
@@ -70,9 +74,13 @@ public final class OrtApi {
     private static final MethodHandle LONG_OF_1 = handle(JAVA_LONG, JAVA_LONG);
     private static final MethodHandle LONG_OF_2 = handle(JAVA_LONG, JAVA_LONG, JAVA_LONG);
     private static final MethodHandle LONG_OF_3 = handle(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG);
-    private static final MethodHandle LONG_OF_4 = handle(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG);
-    private static final MethodHandle LONG_OF_5 =
-            handle(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG);
+
+    /** By the number of arguments: calls a function of so many, given as an array. */
+    private static final List<MethodHandle> OF_LONGS = IntStream.rangeClosed(0, 5)
+            .mapToObj(count -> handle(
+                            JAVA_LONG, Collections.nCopies(count, JAVA_LONG).toArray(MemoryLayout[]::new))
+                    .asSpreader(long[].class, count))
+            .toList();
 
     private final OrtVersion version;
     private final MemorySegment table;
@@ -82,8 +90,6 @@ public final class OrtApi {
     /**
      * Reads a table.
      *
-     * @param version the version of the library
-     * @param address the address of the table
      * @throws OnnxRuntimeException if a function is missing
      */
     public OrtApi(OrtVersion version, long address) {
@@ -144,99 +150,33 @@ public final class OrtApi {
     /** Releases an object; the null pointer is ignored. */
     public void release(Function function, long a) {
         if (a != 0) {
-            callVoid(function, a);
+            final long ignored = invoke(function, a);
         }
     }
 
-    private void callVoid(Function function, long a) {
+    private long invoke(Function function, long... arguments) {
         try {
-            final long ignored = (long) LONG_OF_1.invokeExact(pointer(function), a);
+            return (long) OF_LONGS.get(arguments.length).invokeExact(pointer(function), arguments);
         } catch (Throwable e) {
             throw unexpected(e);
         }
     }
 
-    /** Calls a function of two arguments. */
-    public void call(Function function, long a, long b) {
-        final long status;
-        try {
-            status = (long) LONG_OF_2.invokeExact(pointer(function), a, b);
-        } catch (Throwable e) {
-            throw unexpected(e);
+    /** Calls a function that returns a status. */
+    public void call(Function function, long... arguments) {
+        final long status = invoke(function, arguments);
+        if (status != 0) {
+            throw failure(function, status);
         }
-        check(function, status);
     }
 
-    /** Calls a function of three arguments. */
-    public void call(Function function, long a, long b, long c) {
-        final long status;
-        try {
-            status = (long) LONG_OF_3.invokeExact(pointer(function), a, b, c);
-        } catch (Throwable e) {
-            throw unexpected(e);
-        }
-        check(function, status);
-    }
-
-    /** Calls a function of one argument and a result behind a pointer, and returns that result. */
-    public long create(Function function) {
+    /** Calls a function whose last argument points to where its result goes, and returns that result. */
+    public long create(Function function, long... arguments) {
         try (Arena scratch = Arena.ofConfined()) {
             final MemorySegment out = scratch.allocate(JAVA_LONG);
-            final long status;
-            try {
-                status = (long) LONG_OF_1.invokeExact(pointer(function), out.address());
-            } catch (Throwable e) {
-                throw unexpected(e);
-            }
-            check(function, status);
-            return out.get(JAVA_LONG, 0);
-        }
-    }
-
-    /** Calls a function of one argument and a result behind a pointer, and returns that result. */
-    public long create(Function function, long a) {
-        try (Arena scratch = Arena.ofConfined()) {
-            final MemorySegment out = scratch.allocate(JAVA_LONG);
-            call(function, a, out.address());
-            return out.get(JAVA_LONG, 0);
-        }
-    }
-
-    /** Calls a function of two arguments and a result behind a pointer, and returns that result. */
-    public long create(Function function, long a, long b) {
-        try (Arena scratch = Arena.ofConfined()) {
-            final MemorySegment out = scratch.allocate(JAVA_LONG);
-            call(function, a, b, out.address());
-            return out.get(JAVA_LONG, 0);
-        }
-    }
-
-    /** Calls a function of three arguments and a result behind a pointer, and returns that result. */
-    public long create(Function function, long a, long b, long c) {
-        try (Arena scratch = Arena.ofConfined()) {
-            final MemorySegment out = scratch.allocate(JAVA_LONG);
-            final long status;
-            try {
-                status = (long) LONG_OF_4.invokeExact(pointer(function), a, b, c, out.address());
-            } catch (Throwable e) {
-                throw unexpected(e);
-            }
-            check(function, status);
-            return out.get(JAVA_LONG, 0);
-        }
-    }
-
-    /** Calls a function of four arguments and a result behind a pointer, and returns that result. */
-    public long create(Function function, long a, long b, long c, long d) {
-        try (Arena scratch = Arena.ofConfined()) {
-            final MemorySegment out = scratch.allocate(JAVA_LONG);
-            final long status;
-            try {
-                status = (long) LONG_OF_5.invokeExact(pointer(function), a, b, c, d, out.address());
-            } catch (Throwable e) {
-                throw unexpected(e);
-            }
-            check(function, status);
+            final long[] all = Arrays.copyOf(arguments, arguments.length + 1);
+            all[arguments.length] = out.address();
+            call(function, all);
             return out.get(JAVA_LONG, 0);
         }
     }
@@ -245,7 +185,6 @@ public final class OrtApi {
      * Calls {@code AllocatorAlloc}, with as little overhead as possible.
      *
      * @param out the address of eight bytes that receive the block's address
-     * @return the status
      */
     public long allocatorAlloc(long allocator, long byteSize, long out) {
         try {
@@ -255,11 +194,7 @@ public final class OrtApi {
         }
     }
 
-    /**
-     * Calls {@code AllocatorFree}, with as little overhead as possible.
-     *
-     * @return the status
-     */
+    /** Calls {@code AllocatorFree}, with as little overhead as possible. */
     public long allocatorFree(long allocator, long address) {
         try {
             return (long) LONG_OF_2.invokeExact(allocatorFree, allocator, address);
@@ -304,12 +239,7 @@ public final class OrtApi {
         try (Arena scratch = Arena.ofConfined()) {
             final MemorySegment out = scratch.allocate(JAVA_LONG, 3);
             final long at = out.address();
-            try {
-                final long ignored = (long) LONG_OF_4.invokeExact(
-                        pointer(Function.GET_KEY_VALUE_PAIRS), pairs, at, at + Long.BYTES, at + 2 * Long.BYTES);
-            } catch (Throwable e) {
-                throw unexpected(e);
-            }
+            final long ignored = invoke(Function.GET_KEY_VALUE_PAIRS, pairs, at, at + Long.BYTES, at + 2 * Long.BYTES);
             final long count = out.getAtIndex(JAVA_LONG, 2);
             final MemorySegment keys = view(out.getAtIndex(JAVA_LONG, 0), count * Long.BYTES);
             final MemorySegment values = view(out.getAtIndex(JAVA_LONG, 1), count * Long.BYTES);
@@ -324,7 +254,7 @@ public final class OrtApi {
     public long createPairs(Map<String, String> pairs) {
         try (Arena scratch = Arena.ofConfined()) {
             final MemorySegment out = scratch.allocate(JAVA_LONG);
-            callVoid(Function.CREATE_KEY_VALUE_PAIRS, out.address());
+            final long ignored = invoke(Function.CREATE_KEY_VALUE_PAIRS, out.address());
             final long result = out.get(JAVA_LONG, 0);
             addPairs(result, pairs, scratch);
             return result;
@@ -333,30 +263,17 @@ public final class OrtApi {
 
     /** Adds the pairs, or releases the object if it throws. */
     private void addPairs(long result, Map<String, String> pairs, Arena scratch) {
-        boolean isDone = false;
         try {
             for (final Map.Entry<String, String> pair : pairs.entrySet()) {
-                try {
-                    final long ignored = (long) LONG_OF_3.invokeExact(
-                            pointer(Function.ADD_KEY_VALUE_PAIR),
-                            result,
-                            scratch.allocateFrom(pair.getKey()).address(),
-                            scratch.allocateFrom(pair.getValue()).address());
-                } catch (Throwable e) {
-                    throw unexpected(e);
-                }
+                final long ignored = invoke(
+                        Function.ADD_KEY_VALUE_PAIR,
+                        result,
+                        scratch.allocateFrom(pair.getKey()).address(),
+                        scratch.allocateFrom(pair.getValue()).address());
             }
-            isDone = true;
-        } finally {
-            if (!isDone) {
-                release(Function.RELEASE_KEY_VALUE_PAIRS, result);
-            }
-        }
-    }
-
-    private void check(Function function, long status) {
-        if (status != 0) {
-            throw failure(function, status);
+        } catch (Throwable e) {
+            release(Function.RELEASE_KEY_VALUE_PAIRS, result);
+            throw e;
         }
     }
 

@@ -8,11 +8,7 @@ import java.util.function.Predicate;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The failures beneath native code that no Java call has taken yet; of more than 64, the oldest are dropped.
- *
- * @param <F> a failure
- */
+/** The failures beneath native code that no Java call has taken yet; of more than 64, the oldest are dropped. */
 public final class RecentFailures<F> {
     private static final int MAX_FAILURES = 64;
 

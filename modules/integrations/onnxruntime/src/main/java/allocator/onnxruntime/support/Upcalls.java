@@ -23,8 +23,6 @@ public final class Upcalls {
      * Makes a function that returns a {@code long}, which is never freed.
      *
      * @param lookup of the class that has the method
-     * @param name the method's name
-     * @param parameters how many {@code long}s it takes
      */
     public static MemorySegment stub(MethodHandles.Lookup lookup, String name, int parameters) {
         return stub(lookup, name, parameters, MethodHandles.constant(long.class, 0L));
@@ -34,8 +32,6 @@ public final class Upcalls {
      * Makes a function that returns a {@code long}, which is never freed.
      *
      * @param lookup of the class that has the method
-     * @param name the method's name
-     * @param parameters how many {@code long}s it takes
      * @param otherwise returns the result if the method throws, as for want of heap before it can catch anything
      */
     public static MemorySegment stub(MethodHandles.Lookup lookup, String name, int parameters, MethodHandle otherwise) {
@@ -48,9 +44,7 @@ public final class Upcalls {
      * Makes a function, which is never freed. If the method throws, it returns 0 or nothing.
      *
      * @param lookup of the class that has the method
-     * @param name the method's name
      * @param result {@code long} or {@code void}
-     * @param parameters {@code long}s
      */
     public static MemorySegment stub(
             MethodHandles.Lookup lookup, String name, Class<?> result, Class<?>... parameters) {

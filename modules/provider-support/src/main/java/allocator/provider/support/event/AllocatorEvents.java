@@ -52,10 +52,8 @@ public final class AllocatorEvents {
     }
 
     /**
-     * Returns whether {@link #allocated} records anything, so that the caller need not collect its arguments. Takes a
-     * fraction of a nanosecond.
-     *
-     * @return whether a recording has {@code allocator.Allocation} enabled
+     * {@return whether events are remembered or a recording has {@code allocator.Allocation} enabled; otherwise the
+     * caller need not collect the arguments of {@link #allocated}} Takes a fraction of a nanosecond.
      */
     public static boolean recordsAllocations() {
         final FlightEvents events = flight;
@@ -63,9 +61,8 @@ public final class AllocatorEvents {
     }
 
     /**
-     * Returns whether {@link #freeing} records anything. Takes a fraction of a nanosecond.
-     *
-     * @return whether a recording has {@code allocator.Free} enabled
+     * {@return whether events are remembered or a recording has {@code allocator.Free} enabled; otherwise
+     * {@link #freeing} records nothing} Takes a fraction of a nanosecond.
      */
     public static boolean recordsFrees() {
         final FlightEvents events = flight;
@@ -162,8 +159,7 @@ public final class AllocatorEvents {
      */
     public static DeviceCall mapping(MemoryInfo memory, long byteSize, boolean isMap) {
         final FlightEvents events = flight;
-        final DeviceCall call = events == null ? DeviceCall.NOT_RECORDED : events.mapping(memory, byteSize, isMap);
-        return call;
+        return events == null ? DeviceCall.NOT_RECORDED : events.mapping(memory, byteSize, isMap);
     }
 
     /**
@@ -250,9 +246,8 @@ public final class AllocatorEvents {
     }
 
     /**
-     * Returns the latest events of this process.
-     *
-     * @return the events, the oldest first; empty unless they are {@linkplain #remember remembered}
+     * {@return the latest events of this process, the oldest first; empty unless they are {@linkplain #remember
+     * remembered}}
      */
     public static List<RecentEvent> recent() {
         final EventRing recent = ring;

@@ -12,9 +12,6 @@ public final class Copies {
     /**
      * Rejects a copy that the transfer does not support, and one between ranges of different sizes.
      *
-     * @param transfer the transfer that copies
-     * @param source where the bytes come from
-     * @param target where they go
      * @throws UnsupportedMemoryException if {@link DataTransfer#canCopy} is false for the two memories
      * @throws InvalidSizeException if the ranges differ in size
      */

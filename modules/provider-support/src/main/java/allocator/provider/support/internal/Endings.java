@@ -99,11 +99,7 @@ public final class Endings {
         return end;
     }
 
-    /**
-     * Returns how many ends {@link #runAgain} would run.
-     *
-     * @return the number of ends that failed and have not been run again since
-     */
+    /** {@return how many ends {@link #runAgain} would run} */
     public synchronized int failed() {
         return failed;
     }

@@ -47,11 +47,7 @@ public final class Failures {
         }
     }
 
-    /**
-     * Runs an action and adds whatever it throws.
-     *
-     * @param action the action
-     */
+    /** Runs an action and adds whatever it throws. */
     public void run(Runnable action) {
         try {
             action.run();
@@ -68,10 +64,8 @@ public final class Failures {
     }
 
     /**
-     * Returns the message of a throwable, which is foreign code and may throw anything in turn.
-     *
-     * @param thrown the throwable
-     * @return its message, {@code "null"} if it has none, or that it cannot be read
+     * {@return the message of a throwable, which is foreign code and may throw anything in turn; {@code "null"} if it
+     * has none, or that it cannot be read}
      */
     public static String messageOf(Throwable thrown) {
         try {
@@ -81,12 +75,7 @@ public final class Failures {
         }
     }
 
-    /**
-     * Describes a throwable as its {@code toString} does, or by its class if that throws anything.
-     *
-     * @param thrown the throwable
-     * @return the description
-     */
+    /** Describes a throwable as its {@code toString} does, or by its class if that throws anything. */
     public static String describe(Throwable thrown) {
         try {
             return String.valueOf(thrown);

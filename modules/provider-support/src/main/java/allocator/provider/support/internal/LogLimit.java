@@ -28,10 +28,9 @@ public final class LogLimit {
     }
 
     /**
-     * Returns what to append to a message.
+     * {@return what to append to a message; nothing while all are logged}
      *
      * @param number what {@link #next} returned for it
-     * @return empty while all are logged
      */
     public static String suffix(long number) {
         return number < ALL_UNTIL ? "" : " (number " + number + " of its kind; few of the next ones are logged)";

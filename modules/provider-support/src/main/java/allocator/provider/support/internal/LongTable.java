@@ -108,12 +108,7 @@ public final class LongTable<T> {
         resize(capacity());
     }
 
-    /**
-     * Returns the slot of an address.
-     *
-     * @param address the address
-     * @return its slot, {@code -1} if there is no entry
-     */
+    /** {@return the slot of an address, {@code -1} if there is no entry} */
     public int find(long address) {
         final int slot = slotFor(entries, address, capacity() - 1);
         return entries[2 * slot] == 0 ? -1 : slot;
@@ -128,51 +123,31 @@ public final class LongTable<T> {
         return slot;
     }
 
-    /**
-     * Returns the number of slots, for a walk over all entries.
-     *
-     * @return how many there are, taken or not
-     */
+    /** {@return the number of slots, taken or not, for a walk over all entries} */
     public int capacity() {
         return entries.length >> 1;
     }
 
     /**
-     * Returns the address in a slot.
+     * {@return the address of the entry in a slot, 0 if it has none}
      *
      * @param slot a slot, from 0 to {@link #capacity} less 1
-     * @return the address of its entry, 0 if it has none
      */
     public long address(int slot) {
         return entries[2 * slot];
     }
 
-    /**
-     * Returns the number of an entry.
-     *
-     * @param slot its slot
-     * @return the number
-     */
+    /** {@return the number of an entry} */
     public long value(int slot) {
         return entries[2 * slot + 1];
     }
 
-    /**
-     * Changes the number of an entry.
-     *
-     * @param slot its slot
-     * @param value the number
-     */
+    /** Changes the number of an entry. */
     public void setValue(int slot, long value) {
         entries[2 * slot + 1] = value;
     }
 
-    /**
-     * Returns the object of an entry.
-     *
-     * @param slot its slot
-     * @return the object, {@code null} if it has none
-     */
+    /** {@return the object of an entry, {@code null} if it has none} */
     @SuppressWarnings("unchecked")
     public @Nullable T attachment(int slot) {
         return hasAttachments ? (T) attachments[slot] : null;
@@ -182,7 +157,6 @@ public final class LongTable<T> {
      * Adds an entry for which {@link #expect} or {@link #removeForNow} has made room.
      *
      * @param address its address, not zero; an entry that is there is replaced
-     * @param value its number
      * @param attachment its object, {@code null} for none
      */
     public void add(long address, long value, @Nullable T attachment) {
@@ -198,21 +172,13 @@ public final class LongTable<T> {
         }
     }
 
-    /**
-     * Removes an entry and keeps its room for it to come back with {@link #add}.
-     *
-     * @param slot its slot
-     */
+    /** Removes an entry and keeps its room for it to come back with {@link #add}. */
     public void removeForNow(int slot) {
         remove(slot);
         expected++;
     }
 
-    /**
-     * Removes an entry. Moves later entries of its probe sequence up, so there are no tombstones.
-     *
-     * @param slot its slot
-     */
+    /** Removes an entry. Moves later entries of its probe sequence up, so there are no tombstones. */
     public void remove(int slot) {
         final int mask = capacity() - 1;
         int gap = slot;
@@ -233,20 +199,12 @@ public final class LongTable<T> {
         count--;
     }
 
-    /**
-     * Returns the number of entries.
-     *
-     * @return how many there are
-     */
+    /** {@return the number of entries} */
     public int count() {
         return count;
     }
 
-    /**
-     * Returns the addresses of all entries.
-     *
-     * @return the addresses, in no order
-     */
+    /** {@return the addresses of all entries, in no order} */
     public long[] addresses() {
         return IntStream.range(0, capacity())
                 .mapToLong(this::address)

@@ -10,12 +10,12 @@ public final class NativeAccess {
     private NativeAccess() {}
 
     /**
-     * Returns what to throw for a failure that a lack of native access may have caused.
+     * {@return what to throw for a failure that a lack of native access may have caused: an
+     * {@link IllegalStateException} that names the flag, or the failure itself if the module has native access}
      *
      * @param what what needs it, for the message
      * @param user a class of the module that needs it
      * @param failure what was thrown; the cause
-     * @return an {@link IllegalStateException} that names the flag; the failure itself if the module has native access
      */
     public static RuntimeException explain(String what, Class<?> user, Throwable failure) {
         final Module module = user.getModule();
@@ -27,11 +27,10 @@ public final class NativeAccess {
     }
 
     /**
-     * Returns the flag of the JVM that gives modules native access. It does not reach the modules of a directory of
+     * {@return the flag of the JVM that gives modules native access} It does not reach the modules of a directory of
      * providers: the runtime gives them the access that it has itself, so it is named in their place.
      *
      * @param modules the names of the modules, {@code ALL-UNNAMED} for the class path
-     * @return the flag
      */
     public static String flag(List<String> modules) {
         return modules.stream()
@@ -43,12 +42,7 @@ public final class NativeAccess {
                 .collect(Collectors.joining(",", "--enable-native-access=", ""));
     }
 
-    /**
-     * Returns how the flag names a module.
-     *
-     * @param module the module
-     * @return its name, {@code ALL-UNNAMED} if it has none
-     */
+    /** {@return how the flag names a module, {@code ALL-UNNAMED} if it has no name} */
     public static String nameOf(Module module) {
         return module.isNamed() ? module.getName() : ALL_UNNAMED;
     }

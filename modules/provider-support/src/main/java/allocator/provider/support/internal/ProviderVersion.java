@@ -9,10 +9,10 @@ public final class ProviderVersion {
     private ProviderVersion() {}
 
     /**
-     * Returns the version of the module or, on the class path, of the jar that a class is in.
+     * {@return the version of the module or, on the class path, of the jar that a class is in; {@code unversioned} if
+     * the build wrote none}
      *
      * @param type a class of the provider
-     * @return the version; {@code unversioned} if the build wrote none
      */
     public static String of(Class<?> type) {
         final Module module = type.getModule();

@@ -27,10 +27,7 @@ public final class StreamUsers<A> {
 
     private final Object lock = new Object();
 
-    private Set<A> users = setOf(List.of());
-
-    /** The most allocators since the set was made: its size, as such a set does not shrink. */
-    private int mostUsers;
+    private final Set<A> users = Collections.newSetFromMap(new IdentityHashMap<>());
 
     /** How many allocators are known when the next one makes it worth while to look for those that are not open. */
     private int usersToPrune = LEAST_USERS;
@@ -47,16 +44,8 @@ public final class StreamUsers<A> {
         this.isOpen = isOpen;
     }
 
-    private static <A> Set<A> setOf(List<A> allocators) {
-        final Set<A> set = Collections.newSetFromMap(new IdentityHashMap<>(Math.max(2, allocators.size())));
-        set.addAll(allocators);
-        return set;
-    }
-
     /**
      * Records that an allocator is about to allocate on the stream. If this method throws, it has to allocate nothing.
-     *
-     * @param allocator the allocator
      */
     @SuppressWarnings("ReferenceEquality") // what a foreign equals says does not matter
     public void add(A allocator) {
@@ -69,7 +58,6 @@ public final class StreamUsers<A> {
         final boolean isPruneDue;
         synchronized (lock) {
             users.add(allocator);
-            mostUsers = Math.max(mostUsers, users.size());
             latest = allocator;
             isPruneDue = users.size() > usersToPrune;
         }
@@ -104,18 +92,6 @@ public final class StreamUsers<A> {
                 closed.forEach(users::remove);
             }
             usersToPrune = Math.max(LEAST_USERS, 2 * users.size());
-            if (mostUsers > LEAST_USERS && users.size() < mostUsers / 8) {
-                shrink();
-            }
-        }
-    }
-
-    private void shrink() {
-        try {
-            users = setOf(List.copyOf(users));
-            mostUsers = users.size();
-        } catch (OutOfMemoryError e) {
-            // The set stays as large as it is.
         }
     }
 
@@ -123,13 +99,6 @@ public final class StreamUsers<A> {
     int count() {
         synchronized (lock) {
             return users.size();
-        }
-    }
-
-    /** Returns how many allocators the set has had room for since it was last rebuilt. */
-    int mostUsers() {
-        synchronized (lock) {
-            return mostUsers;
         }
     }
 }

@@ -49,19 +49,7 @@ class StreamUsersTest {
             open.remove(addOpen());
         }
         assertThat(users.count()).isLessThan(50);
-        assertThat(users.mostUsers()).isLessThan(50);
         assertThat(users.open()).containsExactly(lasting);
-    }
-
-    @Test
-    void theSetShrinks() {
-        for (int i = 0; i < 10_000; i++) {
-            addOpen();
-        }
-        assertThat(users.mostUsers()).isEqualTo(10_000);
-        open.clear();
-        assertThat(users.open()).isEmpty();
-        assertThat(users.mostUsers()).isZero();
     }
 
     /** The lock of a table of references, which another thread holds while it waits for the stream. */
