@@ -199,7 +199,12 @@ public abstract class ExhaustionRules extends Chapter {
                                 ? onStreams.orElseThrow().allocOnStream(byteSize, stream)
                                 : allocator.alloc(byteSize));
             } catch (OutOfMemoryException full) {
-                Expect.that(full.shortage().requested() == byteSize, "%s", full.getMessage());
+                final OutOfMemoryException.Shortage shortage = full.shortage();
+                Expect.that(shortage.requested() == byteSize, "%s", full.getMessage());
+                Expect.that(
+                        shortage.held() == OutOfMemoryException.UNKNOWN || shortage.inUse() <= shortage.held(),
+                        "more is in use than is held: %s",
+                        full.getMessage());
             }
             if (stream != null && i % 1000 == 0) {
                 stream.onSessionRunEnd();

@@ -64,22 +64,26 @@ public abstract class DiscoveryRules extends Chapter {
     void required_F02_devicesAndTheirOrderStay(Subject subject) throws Throwable {
         final DeviceDiscovery first = subject.factory().discoverDevices();
         for (final MemoryInfo info : subject.memories()) {
-            subject.release(subject.create(info, Map.of()));
+            final Allocator allocator = subject.create(info, Map.of());
+            final long live = allocator.alloc(1000);
+            requireSame(first, subject.factory().discoverDevices(), "while " + info + " is in use");
+            allocator.free(live);
+            subject.release(allocator);
         }
-        final DeviceDiscovery later = subject.factory().discoverDevices();
+        requireSame(first, subject.factory().discoverDevices(), "later");
+        Workers.run(
+                Thread.ofVirtual(),
+                1,
+                _ -> requireSame(first, subject.factory().discoverDevices(), "on a virtual thread"));
+    }
+
+    private static void requireSame(DeviceDiscovery first, DeviceDiscovery now, String when) {
         Expect.that(
-                first.devices().equals(later.devices()),
-                "discoverDevices returned %s, and later %s",
+                first.devices().equals(now.devices()),
+                "discoverDevices returned %s, and %s %s",
                 first.devices(),
-                later.devices());
-        Workers.run(Thread.ofVirtual(), 1, _ -> {
-            final DeviceDiscovery elsewhere = subject.factory().discoverDevices();
-            Expect.that(
-                    first.devices().equals(elsewhere.devices()),
-                    "discoverDevices returns %s, on a virtual thread %s",
-                    first.devices(),
-                    elsewhere.devices());
-        });
+                when,
+                now.devices());
     }
 
     @ConformanceTest(Scope.FACTORY)

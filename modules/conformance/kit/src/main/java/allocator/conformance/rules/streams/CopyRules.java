@@ -158,27 +158,28 @@ public abstract class CopyRules extends Chapter {
         try (Arena lifetime = Arena.ofConfined()) {
             final MemoryRange large = new MemoryRange(subject.memory(), allocator.allocOnStream(ahead, stream), ahead);
             final MemorySegment bytes = lifetime.allocate(ahead, 64);
-            final MemoryRange[] blocks = new MemoryRange[3];
+            final MemoryRange[] blocks = new MemoryRange[2];
             for (int i = 0; i < blocks.length; i++) {
                 blocks[i] = new MemoryRange(subject.memory(), allocator.allocOnStream(byteSize, stream), byteSize);
                 final MemorySegment source = lifetime.allocate(byteSize, 64);
-                Contents.write(source, 1L + i);
+                Contents.write(source, 2L + i);
                 transfer.copy(host(source), blocks[i], stream);
             }
             final MemorySegment target = lifetime.allocate(byteSize, 64);
+            Contents.write(bytes, 1);
             for (int i = 0; i < 3; i++) {
                 transfer.copy(host(bytes), large, stream);
             }
-            transfer.copy(blocks[0], between, stream);
-            transfer.copy(between, blocks[1], stream);
-            transfer.copy(blocks[2], between, stream);
-            transfer.copy(blocks[1], host(target), stream);
+            transfer.copy(new MemoryRange(subject.memory(), large.address(), byteSize), between, stream);
+            transfer.copy(between, blocks[0], stream);
+            transfer.copy(blocks[1], between, stream);
+            transfer.copy(blocks[0], host(target), stream);
             stream.flush();
             Contents.difference(target, 1)
                     .ifPresent(fault -> Expect.that(
                             false,
-                            "%d bytes were copied on one stream to %s, and from there to a block; the second copy read"
-                                    + " them before the first had written them: %s",
+                            "%d bytes were copied on one stream to %s, and from there to a block; a copy read"
+                                    + " them before the one ahead of it had written them: %s",
                             byteSize,
                             between.memory(),
                             fault));
