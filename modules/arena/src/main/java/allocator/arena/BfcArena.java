@@ -239,8 +239,9 @@ public final class BfcArena {
     }
 
     /**
-     * Returns all memory to the upstream allocator, live or not, after the streams that own memory here are done. All
-     * addresses become invalid. A second call tries again to return what is still held, and otherwise does nothing.
+     * Returns all memory to the upstream allocator, live or not, after the streams that own memory here are done. It
+     * does not wait for a stream that another thread closes at the same time: close streams before. All addresses
+     * become invalid. A second call tries again to return what is still held, and otherwise does nothing.
      *
      * @return what was still live
      * @throws DeviceException if waiting for a stream or releasing pages fails; everything else was returned then, and

@@ -33,6 +33,9 @@ final class UpstreamBlocks {
     /** Whether the table is being changed; also after the thread's stack has ended in a change. */
     private boolean isChanging;
 
+    /** Whether nothing was to be repaired when the change began; a change leaves what is to be repaired as it is. */
+    private boolean wasWhole;
+
     UpstreamBlocks(Lane lane) {
         this.lane = lane;
         lanes = lane.lanes;
@@ -119,14 +122,15 @@ final class UpstreamBlocks {
     private void beginChange() {
         repair();
         isChanging = true;
-        if (lane.placement.step == BestFit.WHOLE) {
+        wasWhole = lane.placement.step == BestFit.WHOLE;
+        if (wasWhole) {
             lane.placement.step = BestFit.BEGUN;
         }
     }
 
     private void endChange() {
         isChanging = false;
-        if (lane.placement.step == BestFit.BEGUN) {
+        if (wasWhole) {
             lane.placement.step = BestFit.WHOLE;
         }
     }

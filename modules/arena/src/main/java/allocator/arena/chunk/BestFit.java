@@ -73,7 +73,7 @@ public class BestFit extends ChunkStore {
     protected long foundKey;
 
     /** Whether {@link #find} found an untouched head or tail. */
-    boolean isEndFound;
+    protected boolean isEndFound;
 
     private long takenGranules;
 

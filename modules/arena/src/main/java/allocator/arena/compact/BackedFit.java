@@ -33,6 +33,8 @@ public final class BackedFit extends BestFit {
      */
     private int leastLacking;
 
+    private int best;
+    private boolean isBestEnd;
     private long bestKey;
     private long bestAddress;
 
@@ -136,7 +138,9 @@ public final class BackedFit extends BestFit {
         if (leastLacking == IMPOSSIBLE) {
             return NO_ADDRESS;
         }
-        final long address = takeAt(bestAddress, find(bestKey, slot), granules, requested, slot);
+        foundKey = bestKey;
+        isEndFound = isBestEnd;
+        final long address = takeAt(bestAddress, best, granules, requested, slot);
         if (leastLacking == 0) {
             table.taken(address, Granules.toBytes(granules));
         }
@@ -177,8 +181,7 @@ public final class BackedFit extends BestFit {
                 final int lacking = table.lacks(address, byteSize, requester, leastLacking);
                 if (lacking < leastLacking) {
                     leastLacking = lacking;
-                    bestKey = foundKey;
-                    bestAddress = address;
+                    keepFound(found, address);
                 }
                 final long next = each == MOST_ADDRESSES - 2 ? last : Math.min(table.behindLacking(), last);
                 if (next == address) {
@@ -188,6 +191,17 @@ public final class BackedFit extends BestFit {
             }
             least = foundKey + 1;
         }
+    }
+
+    /**
+     * Keeps what {@link #find} has found. Another search for its key may find something else: streams end while this
+     * one looks, and of a chunk whose owner has ended the untouched ends are no fits of their own.
+     */
+    private void keepFound(int found, long address) {
+        best = found;
+        isBestEnd = isEndFound;
+        bestKey = foundKey;
+        bestAddress = address;
     }
 
     /**
@@ -208,8 +222,7 @@ public final class BackedFit extends BestFit {
             final long address = table.possible(start, last, byteSize, requester);
             if (address != NO_ADDRESS) {
                 leastLacking = table.lacks(address, byteSize, requester, IMPOSSIBLE);
-                bestKey = foundKey;
-                bestAddress = address;
+                keepFound(found, address);
                 return;
             }
             least = foundKey + 1;

@@ -98,6 +98,11 @@ class SimulatedStream extends SyncStream {
     @Override
     public void onSessionRunEnd() {}
 
+    /** Returns whether a thread closes this stream. */
+    boolean isClosing() {
+        return isClosing;
+    }
+
     /** Closes this stream, and waits for its work as {@link #flush} does. Until then no other call waits for it. */
     void drainAndClose() {
         isClosing = true;
