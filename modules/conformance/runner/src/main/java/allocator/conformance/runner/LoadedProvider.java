@@ -132,7 +132,8 @@ record LoadedProvider(
         final ModuleLayer boot = ModuleLayer.boot();
         final JarModules jars = JarModules.in(directory, boot.configuration(), problems);
         if (jars.names().isEmpty()) {
-            throw new IllegalArgumentException("there is no module in " + directory);
+            throw new IllegalArgumentException("there is no module in " + directory
+                    + " that can be loaded; the jars that its modules require belong there too");
         }
         try {
             final Configuration configuration =
