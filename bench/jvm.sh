@@ -2,7 +2,7 @@
 . .mvn/find-jdk.sh || exit 2
 
 build_bench() {
-  ./mvnw -q -B package -Privals -Dmaven.test.skip -Dmaven.javadoc.skip -Dspotless.check.skip -pl bench -am
+  ./mvnw -q -B package -Privals -Dmaven.test.skip -Dmaven.javadoc.skip -pl bench -am
 }
 
 # Benchmarks run on the class path, the modules of this project and ONNX Runtime on the module path.

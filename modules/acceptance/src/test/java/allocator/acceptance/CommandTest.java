@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The command, with providers of vendors in a directory, and where the locale is not UTF-8. */
@@ -52,6 +53,7 @@ class CommandTest {
     }
 
     /** A container's default: no LANG, and folders with names that are not ASCII. */
+    @Tag("thorough")
     @Test
     void namesThatAreNotAsciiWorkWithoutALocale() throws Exception {
         final Path folder = Path.of(shipped.folder + "/donn\u00e9es");

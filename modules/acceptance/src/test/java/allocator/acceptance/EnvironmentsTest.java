@@ -92,6 +92,7 @@ class EnvironmentsTest {
     }
 
     /** Java itself cannot name such a file then. */
+    @Tag("thorough")
     @Test
     void aPlanWhoseNameTheLocaleDoesNotAllowNamesTheRemedy() throws Exception {
         final String shell = "exec \"$@\" \"plan=$(printf '/donn\\303\\251es.csv')\"";

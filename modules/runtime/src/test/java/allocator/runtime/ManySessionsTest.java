@@ -17,6 +17,7 @@ class ManySessionsTest {
     private final CpuReferenceFactory factory = new CpuReferenceFactory();
     private final Environment environment = Environments.empty();
 
+    @Tag("thorough")
     @Test
     @Timeout(30)
     void tenThousandAreOpenedUsedAndClosed() {

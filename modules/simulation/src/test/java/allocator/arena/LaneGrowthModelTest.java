@@ -7,9 +7,11 @@ import allocator.spi.OutOfMemoryException;
 import allocator.testkit.FakeDevice;
 import java.util.Map;
 import org.jetbrains.lincheck.datastructures.Operation;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** An arena whose limit is one region of five blocks. */
+@Tag("thorough")
 public class LaneGrowthModelTest {
     private static final int BLOCK = 1024;
 

@@ -8,8 +8,10 @@ import allocator.testkit.FakeStream;
 import java.util.Map;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Validate;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("thorough")
 public class LanesModelTest {
     private static final int SMALL = 256;
     private static final int LARGE = 4096;

@@ -9,9 +9,11 @@ import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
 import org.jetbrains.lincheck.datastructures.Validate;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 @Param(name = "granules", gen = IntGen.class, conf = "1:3")
+@Tag("thorough")
 public class QuickFitModelTest {
     private final LiveMemory live = new LiveMemory();
     private final BfcArena arena = new BfcArena(

@@ -119,6 +119,7 @@ class HostileProviderTest {
                 .containsPattern("BREAKS " + broken + "; " + passed + " rules passed, 1 failed");
     }
 
+    @Tag("thorough")
     @Test
     void aChangedProcessIsRestoredAndReported() throws Exception {
         final String output = prove(
@@ -143,6 +144,7 @@ class HostileProviderTest {
                 .contains("BREAKS L-04; 1 rules passed, 1 failed");
     }
 
+    @Tag("thorough")
     @Test
     void aFactoryThatNeedsNativeAccessToBeLoadedIsReported() throws Exception {
         requireFactoryIsReported("static final");
@@ -325,6 +327,7 @@ class HostileProviderTest {
         assertThat(prove(0, edit, "--probe", "--rules", "F-01")).contains("CONFORMS; 1 rules passed");
     }
 
+    @Tag("thorough")
     @Test
     void aMissingProbeIsWrongUsage() throws Exception {
         assertThat(prove(2, UnaryOperator.identity(), "--probe", "--rules", "F-01"))

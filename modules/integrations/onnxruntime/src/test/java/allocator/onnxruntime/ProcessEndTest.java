@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -181,6 +182,7 @@ class ProcessEndTest {
         assertTrue(output.contains("cpu-reference"), output);
     }
 
+    @Tag("thorough")
     @Test
     void aCloseFromOtherThreadsEndsNoProcess() throws IOException, InterruptedException {
         final String output = run("closes");

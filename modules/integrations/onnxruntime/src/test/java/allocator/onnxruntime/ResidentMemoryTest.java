@@ -95,6 +95,7 @@ class ResidentMemoryTest {
     }
 
     /** ONNX Runtime's issue 29351: memory bound to the thread or stream of a run was never used by another. */
+    @Tag("thorough")
     @Test
     void memoryStaysFlatWhenRunsHopThreads() throws Exception {
         try (OnnxRuntimeAllocators memory = install();

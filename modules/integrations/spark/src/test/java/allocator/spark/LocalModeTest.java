@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -75,6 +76,7 @@ class LocalModeTest {
                 .hasMessageContaining("the Spark configuration");
     }
 
+    @Tag("thorough")
     @Test
     void memoryOfGpusWithoutAGpuIsTheFailureOfTasksThatUseMemory() {
         try (JavaSparkContext spark = SparkCluster.inThisProcess(plugin("spark.allocator.gpuMemory", "1g"))) {

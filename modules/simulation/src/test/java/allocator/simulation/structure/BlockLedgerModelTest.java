@@ -7,8 +7,10 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Validate;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("thorough")
 public class BlockLedgerModelTest {
     private static final int BLOCK = 256;
 

@@ -2,8 +2,10 @@ package allocator.simulation.structure;
 
 import allocator.provider.support.internal.BriefLock;
 import org.jetbrains.lincheck.datastructures.Operation;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("thorough")
 public class BriefLockModelTest {
     private final BriefLock lock = new BriefLock();
     private int count;

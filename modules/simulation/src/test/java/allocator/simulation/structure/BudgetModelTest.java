@@ -5,9 +5,11 @@ import java.util.Objects;
 import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 @Param(name = "bytes", gen = IntGen.class, conf = "1:4")
+@Tag("thorough")
 public class BudgetModelTest {
     private final Budget root = Budget.of("root", 8);
     private final Budget limited = root.child("limited", 5);

@@ -4,9 +4,11 @@ import allocator.provider.support.internal.Endings;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Validate;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** One end that fails several times, and then succeeds. */
+@Tag("thorough")
 public class EndingsModelTest {
     private static final int FAILURES = 3;
 

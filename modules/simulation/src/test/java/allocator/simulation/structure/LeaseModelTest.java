@@ -11,10 +11,12 @@ import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
 import org.jetbrains.lincheck.datastructures.Validate;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Two leases on one allocator, each of which frees blocks of the other. */
 @Param(name = "lease", gen = IntGen.class, conf = "0:1")
+@Tag("thorough")
 public class LeaseModelTest {
     private final FakeDevice allocator = new FakeDevice();
     private final AllocatorInstances instances = new AllocatorInstances();

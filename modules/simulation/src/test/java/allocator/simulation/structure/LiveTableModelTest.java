@@ -4,9 +4,11 @@ import allocator.resource.base.LiveTable;
 import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 @Param(name = "address", gen = IntGen.class, conf = "1:4")
+@Tag("thorough")
 public class LiveTableModelTest {
     private final LiveTable<String> table = new LiveTable<>(true);
 

@@ -6,9 +6,11 @@ import java.util.IdentityHashMap;
 import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 @Param(name = "key", gen = IntGen.class, conf = "0:1")
+@Tag("thorough")
 public class ReferencesModelTest {
     private final References<FakeDevice> references = new References<>();
 

@@ -6,9 +6,11 @@ import java.util.Iterator;
 import java.util.TreeSet;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A device that takes memory back and then throws, and whose memory is handed out again. */
+@Tag("thorough")
 public class RetakenBlockModelTest {
     private static final int BLOCK = ReusingDevice.BLOCK;
     private static final int MOST_BLOCKS = 9;

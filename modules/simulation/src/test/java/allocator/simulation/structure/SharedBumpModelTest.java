@@ -10,8 +10,10 @@ import java.util.Map;
 import java.util.Set;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Validate;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("thorough")
 public class SharedBumpModelTest {
     private final SharedBumpArena arena = new SharedBumpArena(new FakeDevice(), BumpConfig.growing(4096));
 

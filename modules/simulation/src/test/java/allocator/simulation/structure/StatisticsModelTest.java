@@ -4,8 +4,10 @@ import allocator.resource.AllocatorResource;
 import allocator.resource.ResourceStatistics;
 import allocator.resource.StatisticsResource;
 import org.jetbrains.lincheck.datastructures.Operation;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("thorough")
 public class StatisticsModelTest {
     private static final int MOST_BLOCKS = 9;
 

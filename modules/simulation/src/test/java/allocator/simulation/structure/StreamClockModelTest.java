@@ -6,9 +6,11 @@ import allocator.testkit.FakeStream;
 import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 @Param(name = "stream", gen = IntGen.class, conf = "0:2")
+@Tag("thorough")
 public class StreamClockModelTest {
     private final FakeStream[] streams = {
         new FakeStream(FakeDevice.INFO), new FakeStream(FakeDevice.INFO), new FakeStream(FakeDevice.INFO)

@@ -12,9 +12,11 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Validate;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Memory for two blocks, on a stream whose work is done at once. */
+@Tag("thorough")
 public class TrackedMemoryModelTest {
     private static final int BLOCKS = 2;
 

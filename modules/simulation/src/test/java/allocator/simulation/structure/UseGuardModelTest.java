@@ -2,8 +2,10 @@ package allocator.simulation.structure;
 
 import allocator.provider.support.UseGuard;
 import org.jetbrains.lincheck.datastructures.Operation;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("thorough")
 public class UseGuardModelTest {
     private final UseGuard guard = new UseGuard();
     private volatile boolean isDestroyed;

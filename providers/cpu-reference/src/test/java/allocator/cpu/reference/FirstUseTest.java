@@ -7,9 +7,11 @@ import allocator.spi.Allocator;
 import allocator.testkit.OwnJvm;
 import allocator.testkit.SmallHeap;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class FirstUseTest {
+    @Tag("thorough")
     @Test
     void anAllocationCanBeRepeatedAfterTheHeapHasEndedInTheFirstOne() throws Exception {
         OwnJvm.run(
