@@ -177,28 +177,34 @@ final class Lane {
 
     /** Frees an allocation or a reserve of this lane. */
     void free(long address) {
-        boolean hasBegun = false;
-        boolean isFreed = false;
+        final boolean isFreed;
         lock.lock();
         try {
             begin();
-            hasBegun = true; // from here on the step is that of this free
-            final Region region = regions.find(address);
-            if (region != null) {
-                freeChunk(region, address);
-                isFreed = true;
-            }
-        } catch (VirtualMachineError e) {
-            if (!hasBegun || placement.step != BestFit.FREED) {
-                throw e;
-            }
-            isFreed = true; // the free has taken effect; the next call repairs what follows from it
+            isFreed = tryFree(address);
         } finally {
             lock.unlock();
         }
         if (!isFreed && address != NO_ADDRESS) {
             blocks.free(address);
         }
+    }
+
+    /** Frees a chunk, and returns false if the address is in no region. Under the lock, after {@link #begin}. */
+    private boolean tryFree(long address) {
+        final Region region = regions.find(address);
+        if (region == null) {
+            return false;
+        }
+        try {
+            freeChunk(region, address);
+        } catch (VirtualMachineError e) {
+            if (placement.step != BestFit.FREED) {
+                throw e;
+            }
+            // The free has taken effect; the next call repairs what follows from it.
+        }
+        return true;
     }
 
     private void freeChunk(Region region, long address) {

@@ -116,8 +116,12 @@ final class RegionSource {
     boolean giveBack(BumpRegion region) {
         final boolean wasCalled = isCalled;
         isCalled = true;
-        final Throwable failure = upstream.giveBack(region.base(), region.byteSize, DevicePart.REGION);
-        isCalled = wasCalled;
+        final Throwable failure;
+        try {
+            failure = upstream.giveBack(region.base(), region.byteSize, DevicePart.REGION);
+        } finally {
+            isCalled = wasCalled;
+        }
         if (failure != null) {
             lastFailure = failure;
             return false;

@@ -71,9 +71,34 @@ class BumpStackEndTest {
         }
     }
 
+    /** A device in which the stack ends before it has done anything, or not at all. */
+    private static final class DeepDevice extends FakeDevice {
+        private static final int FRAMES = 500;
+
+        @Override
+        public synchronized long alloc(long byteSize) {
+            return super.alloc(byteSize + roomFor(FRAMES));
+        }
+
+        @Override
+        public synchronized void free(long address) {
+            super.free(address + roomFor(FRAMES));
+        }
+
+        @Override
+        public synchronized long returnAgain() {
+            return super.returnAgain() + roomFor(FRAMES);
+        }
+
+        /** Returns 0. */
+        private static int roomFor(int frames) {
+            return frames == 0 ? 0 : roomFor(frames - 1);
+        }
+    }
+
     private static final class Program {
         private final Random random;
-        private final FakeDevice device = new FakeDevice();
+        private final FakeDevice device = new DeepDevice();
         private final List<FakeStream> streams = List.of(new FakeStream(), new FakeStream());
         private final BumpAllocator allocator =
                 new BumpAllocator(device, new BumpConfig(4096, 8192, 60_000), 150_000, AllocatorOptions.EMPTY);
