@@ -5,6 +5,7 @@ import allocator.provider.support.internal.NativeAccess;
 import allocator.spi.OutOfMemoryException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** An arena of the JDK whose memory is a session's: one block for each segment, freed at the close. */
 final class SessionArena implements Arena {
@@ -50,23 +51,33 @@ final class SessionArena implements Arena {
         }
         final long padding = Math.max(0, byteAlignment - allocator.info().byteAlignment());
         final long held = byteSize > Long.MAX_VALUE - padding ? Long.MAX_VALUE : byteSize + padding;
-        final long address = allocator.alloc(held);
+        final AtomicLong block = new AtomicLong();
+        block.set(allocator.alloc(held));
         final MemorySegment segment;
         try {
+            final long address = block.get();
             final long offset = -address & (byteAlignment - 1);
             segment = allocator
                     .segment(address, held)
                     .asSlice(offset, byteSize)
-                    .reinterpret(lifetime, ignored -> allocator.free(address));
+                    .reinterpret(lifetime, ignored -> free(block));
         } catch (Throwable e) {
+            // The lifetime may have the action already: whichever comes first frees the block.
             try {
-                allocator.free(address);
+                free(block);
             } catch (Throwable again) {
                 Failures.suppress(e, again);
             }
             throw e;
         }
         return segment.fill((byte) 0);
+    }
+
+    private void free(AtomicLong block) {
+        final long address = block.getAndSet(0);
+        if (address != 0) {
+            allocator.free(address);
+        }
     }
 
     @Override

@@ -10,9 +10,12 @@ import allocator.spi.InvalidOptionException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.UnsupportedMemoryException;
 import allocator.testkit.FakeFactory;
+import allocator.testkit.OwnJvm;
+import java.io.File;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -152,5 +155,15 @@ class SessionArenaTest {
         assertThatExceptionOfType(InvalidOptionException.class)
                 .isThrownBy(() -> environment.openSession("cpu-reference", Map.of("arena.max_mme", "4m")))
                 .withMessageContaining("ep.cpu-reference.arena.max_mem");
+    }
+
+    @Test
+    void whereTheJavaHeapEndsTheCloseFreesNoBlockOfAnotherUser() throws Exception {
+        OwnJvm.run(
+                OwnJvm.path(List.of(SessionArenaHeapEnd.class))
+                        + File.pathSeparator
+                        + System.getProperty("jdk.module.path"),
+                SessionArenaHeapEnd.class,
+                List.of("-Xmx20m", "-XX:-UseTLAB", "--enable-native-access=ALL-UNNAMED"));
     }
 }
