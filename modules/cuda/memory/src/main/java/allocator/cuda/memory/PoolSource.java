@@ -22,8 +22,9 @@ import org.jspecify.annotations.Nullable;
  * synchronized, what the driver did not take back is offered to it again, and it is asked once more.
  *
  * <p><b>The limit.</b> The driver extends a pool in steps of its granularity. What the pool holds is compared with the
- * limit after each extension, and given back at once if it is too much; the limit is rounded up to a multiple of the
- * granularity, as a smaller one could never be kept. Under a limit one thread allocates at a time.
+ * limit after each extension, and given back at once if it is too much; if the driver does not take that one block
+ * back, nothing is allocated until it does. The limit is rounded up to a multiple of the granularity, as a smaller one
+ * could never be kept. Under a limit one thread allocates at a time.
  */
 final class PoolSource {
     private final CudaDevice device;
@@ -166,7 +167,8 @@ final class PoolSource {
     /** Allocates; returns {@code 0} if the pool would then hold more than the limit. */
     private long tryWithinLimit(long byteSize, @Nullable CudaSyncStream stream, boolean isReserve) {
         final long held = bytesHeld();
-        if (byteSize > limit.bytes() - held && byteSize > held - attribute(PoolAttribute.USED_MEM_CURRENT)) {
+        final boolean mayExtend = byteSize <= limit.bytes() - held;
+        if (held > limit.bytes() || (!mayExtend && byteSize > held - attribute(PoolAttribute.USED_MEM_CURRENT))) {
             return 0;
         }
         final long address;

@@ -272,6 +272,24 @@ class DriverPoolTest {
     }
 
     @Test
+    void aLimitIsPassedByOneExtensionAtMostIfTheDriverKeepsWhatWasTooMuch() {
+        reopen("arena.max_mem", Long.toString(PIECE));
+        final long first = pool.alloc(PIECE / 8 * 3);
+        final long second = pool.alloc(PIECE / 4);
+        pool.free(pool.alloc(PIECE / 8 * 3));
+        pool.free(first);
+        gpu.driver.controls().failAlways(CudaFunction.MEM_FREE_ASYNC, CudaResult.ILLEGAL_ADDRESS);
+        for (int i = 0; i < 5; i++) {
+            assertThatExceptionOfType(OutOfMemoryException.class).isThrownBy(() -> pool.alloc(PIECE / 2));
+        }
+        assertThat(pool.stats().bytesHeld()).isEqualTo(2 * PIECE);
+        gpu.driver.controls().clearFailures();
+        pool.free(second);
+        pool.free(pool.alloc(PIECE));
+        assertThat(pool.stats().bytesHeld()).isEqualTo(PIECE);
+    }
+
+    @Test
     void underALimitQueuedFreesAreWaitedFor() {
         reopen("arena.max_mem", Long.toString(PIECE));
         try (SyncStream first = gpu.stream();
