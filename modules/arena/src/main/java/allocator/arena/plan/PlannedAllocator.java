@@ -234,23 +234,36 @@ public class PlannedAllocator implements StreamAwareAllocator, ShrinkableAllocat
             locked(memory::unavailable);
             return;
         }
-        long base = NO_ADDRESS;
         try {
-            base = wrapped.reserve(height);
-            final long obtained = base;
-            locked(() -> {
-                stats.attached();
-                memory.attach(obtained);
-            });
+            attach(wrapped.reserve(height), true);
         } catch (OutOfMemoryException e) {
             locked(() -> {
                 stats.failureHidden();
                 memory.unavailable();
             });
-        } finally {
-            if (base != NO_ADDRESS && memory.base() == NO_ADDRESS) {
-                wrapped.free(base);
+        }
+    }
+
+    /** Enters the memory, new or as before. Needs no Java heap. */
+    private void attach(long base, boolean isNew) {
+        lock.lock();
+        try {
+            if (isNew) {
+                stats.attached();
             }
+            memory.attach(base);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Frees the memory, which was left; it is there as before if the Java heap ends in the free. */
+    private void freeLeft(long base) {
+        try {
+            wrapped.free(base);
+        } catch (OutOfMemoryError e) {
+            attach(base, false);
+            throw e;
         }
     }
 
@@ -312,7 +325,7 @@ public class PlannedAllocator implements StreamAwareAllocator, ShrinkableAllocat
             if (!owners.isEmpty() || !computed(() -> memory.detach(frees, isShort))) {
                 return 0;
             }
-            wrapped.free(base);
+            freeLeft(base);
             return memory.table.height();
         } finally {
             moveLock.unlock();
@@ -449,7 +462,7 @@ public class PlannedAllocator implements StreamAwareAllocator, ShrinkableAllocat
     /**
      * Returns the planned memory, live or not, once the streams that own memory there are done; from then on the
      * wrapped allocator serves all calls. The provider calls it when the last reference is released, before it closes
-     * the wrapped allocator. A second call does nothing.
+     * the wrapped allocator. A second call tries again what the end of the Java heap prevented, or does nothing.
      *
      * @throws DeviceException if waiting for a stream fails; the memory is returned nevertheless
      */
@@ -464,7 +477,7 @@ public class PlannedAllocator implements StreamAwareAllocator, ShrinkableAllocat
             final long base = memory.base();
             if (base != NO_ADDRESS) {
                 locked(memory::leave);
-                failures.run(() -> wrapped.free(base));
+                failures.run(() -> freeLeft(base));
             }
             failures.throwIfAny();
         } finally {

@@ -102,9 +102,7 @@ public final class Upstream {
                     info,
                     Long.toString(byteSize),
                     Long.toHexString(address),
-                    failure instanceof DeviceException
-                            ? "they count as returned"
-                            : "they stay held and unused until the close",
+                    failure instanceof DeviceException ? "they count as returned" : "they stay held until the close",
                     Failures.describe(failure),
                     LogLimit.suffix(number));
         } catch (Throwable e) {

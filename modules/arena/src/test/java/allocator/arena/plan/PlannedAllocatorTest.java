@@ -94,6 +94,35 @@ class PlannedAllocatorTest {
         }
 
         @Test
+        void memoryWhoseFreeEndsWithTheJavaHeapIsFreedByTheNextShrinkOrClose() {
+            final boolean[] hasHeap = {false};
+            final FakeDevice upstream = new FakeDevice() {
+                @Override
+                public synchronized void free(long address) {
+                    if (!hasHeap[0]) {
+                        throw new OutOfMemoryError("injected; nothing has changed");
+                    }
+                    super.free(address);
+                }
+            };
+            final PlannedAllocator planned = new PlannedAllocator(upstream, Plans.of(PLAN));
+            run(planned);
+            assertThatThrownBy(planned::shrink).isInstanceOf(OutOfMemoryError.class);
+            assertThat(run(planned)).containsExactly(0, 10 * GRANULE, 0, 30 * GRANULE);
+            assertThat(upstream.liveBlocks()).isOne();
+            hasHeap[0] = true;
+            planned.shrink();
+            assertThat(upstream.liveBlocks()).isZero();
+
+            run(planned);
+            hasHeap[0] = false;
+            assertThatThrownBy(planned::close).isInstanceOf(OutOfMemoryError.class);
+            hasHeap[0] = true;
+            planned.close();
+            assertThat(upstream.liveBlocks()).isZero();
+        }
+
+        @Test
         void emptyAllocationsAreNoCalls() {
             final PlannedAllocator arena = arena(0, PLAN);
             arena.alloc(10 * GRANULE);
