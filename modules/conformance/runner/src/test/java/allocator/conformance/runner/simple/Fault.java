@@ -78,7 +78,7 @@ public enum Fault {
     CLOSED_ALLOCATOR_WORKS("L-02", "after the last release"),
     LEVEL_OF_THE_FUTURE("L-01", "the level is"),
     PRIORITY_CHANGES("F-02", "the priority was"),
-    DEVICES_CHANGE("F-02", "discoverDevices returns"),
+    DEVICES_CHANGE("F-02", "discoverDevices return"),
     CONSTRUCTOR_TOUCHES_THE_DEVICE("F-01", "calls to the device"),
     TWO_INFOS_FOR_ONE_LOCATION("M-03", "have the location"),
     RELEASE_OF_ANYTHING_ACCEPTED("F-07 F-04 F-10", "accepted"),

@@ -234,14 +234,14 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
         }
     }
 
-    /** Unbinds the memory of a stream whose work is done. */
-    void unbind(SimpleStream stream, boolean isClosing) {
-        if (fault == (isClosing ? Fault.BOUND_TO_A_CLOSED_STREAM : Fault.BOUND_AFTER_RUN_END)) {
+    /** Unbinds the memory that a stream had freed before an end of a run, or all if it is closing. */
+    void unbind(SimpleStream stream, long endId) {
+        if (fault == (endId == SimpleChunks.CLOSING ? Fault.BOUND_TO_A_CLOSED_STREAM : Fault.BOUND_AFTER_RUN_END)) {
             return;
         }
         lock.acquireAlways();
         try {
-            chunks.unbind(stream, isClosing);
+            chunks.unbind(stream, endId);
         } finally {
             lock.releaseAlways();
         }

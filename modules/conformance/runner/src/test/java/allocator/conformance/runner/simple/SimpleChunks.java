@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
 
 /** The chunks of an allocator, by address: found by first fit, split, bound to streams, and coalesced. */
 final class SimpleChunks {
+    /** The end of a stream that is closing. */
+    static final long CLOSING = Long.MAX_VALUE;
+
     static final long GRANULE = 256;
     private static final long SMALL_REMAINDER = 4096;
 
@@ -229,10 +232,10 @@ final class SimpleChunks {
     }
 
     /** Unbinds the chunks of a stream whose work is done. */
-    void unbind(SimpleStream stream, boolean isClosing) {
-        final List<SimpleChunk> bound = all(chunk -> Expect.same(chunk.boundTo, stream));
+    void unbind(SimpleStream stream, long endId) {
+        final List<SimpleChunk> bound = all(chunk -> Expect.same(chunk.boundTo, stream) && chunk.stamp < endId);
         bound.forEach(chunk -> chunk.boundTo = null);
-        if (isClosing) {
+        if (endId == CLOSING) {
             all(chunk -> Expect.same(chunk.user, stream)).forEach(chunk -> chunk.user = null);
         }
         bound.stream()

@@ -280,7 +280,7 @@ public final class SimpleFactory implements EpFactory {
         while (!handles.add(handle)) {
             handle++;
         }
-        final SimpleStream stream = new SimpleStream(info, device, handle, done -> unbind(done, false), this::closed);
+        final SimpleStream stream = new SimpleStream(info, device, handle, this::unbind, this::closed);
         streams.add(stream);
         if (fault == Fault.HANDLE_IS_IDENTITY) {
             everMade.add(stream);
@@ -288,19 +288,19 @@ public final class SimpleFactory implements EpFactory {
         return stream;
     }
 
-    private void unbind(SimpleStream stream, boolean isClosing) {
+    private void unbind(SimpleStream stream, long endId) {
         final List<SimpleAllocator> allocators = new ArrayList<>();
         synchronized (this) {
             references.keySet().forEach(allocator -> allocators.add((SimpleAllocator) allocator));
         }
-        allocators.forEach(allocator -> allocator.unbind(stream, isClosing));
+        allocators.forEach(allocator -> allocator.unbind(stream, endId));
     }
 
     private void closed(SimpleStream stream) {
         if (fault != Fault.BOUND_TO_A_CLOSED_STREAM) {
             stream.end();
         }
-        unbind(stream, true);
+        unbind(stream, SimpleChunks.CLOSING);
         synchronized (this) {
             streams.remove(stream);
             handles.remove(stream.handle());

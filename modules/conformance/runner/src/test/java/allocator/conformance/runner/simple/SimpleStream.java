@@ -6,12 +6,13 @@ import allocator.spi.SyncStream;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.function.Consumer;
+import java.util.function.ObjLongConsumer;
 
 /** A queue of copies. While the device lags, a copy runs only when something waits for it. */
 final class SimpleStream extends SyncStream {
     private final SimpleDevice device;
     private final long handle;
-    private final Consumer<SimpleStream> onSynchronized;
+    private final ObjLongConsumer<SimpleStream> onSynchronized;
     private final Consumer<SimpleStream> onClosed;
     private final Deque<Runnable> queue = new ArrayDeque<>();
     private long submitted;
@@ -22,7 +23,7 @@ final class SimpleStream extends SyncStream {
             MemoryInfo memory,
             SimpleDevice device,
             long handle,
-            Consumer<SimpleStream> onSynchronized,
+            ObjLongConsumer<SimpleStream> onSynchronized,
             Consumer<SimpleStream> onClosed) {
         super(memory);
         this.device = device;
@@ -90,8 +91,12 @@ final class SimpleStream extends SyncStream {
 
     @Override
     public void onSessionRunEnd() {
-        flush();
-        onSynchronized.accept(this);
+        requireOpen();
+        final Event end = new Event(this);
+        end.activate();
+        final long endId = syncId(); // what is freed from here on has this stamp, and may be in use by later work
+        end.waitOnHost();
+        onSynchronized.accept(this, endId);
     }
 
     @Override
