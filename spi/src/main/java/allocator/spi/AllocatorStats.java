@@ -10,7 +10,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.regex.Pattern;
 
 /**
  * Counters of an allocator at one moment: those of ONNX Runtime, with the same meaning, and a few more. All sizes are
@@ -99,8 +98,6 @@ public record AllocatorStats(
      * @param isMonotone whether it never decreases while the allocator is open
      */
     public record Counter(String name, long value, Unit unit, boolean isMonotone) {
-        private static final Pattern NAME = Pattern.compile("[A-Za-z][A-Za-z0-9]*");
-
         /**
          * Checks the name.
          *
@@ -108,10 +105,21 @@ public record AllocatorStats(
          */
         public Counter {
             Objects.requireNonNull(unit, "unit");
-            if (!NAME.matcher(name).matches() || KEYS.contains(name)) {
+            if (!isName(name) || KEYS.contains(name)) {
                 throw new IllegalArgumentException("'" + name + "' is no name for a counter: it has letters and digits,"
                         + " a letter first, and is none of " + KEYS);
             }
+        }
+
+        private static boolean isName(String name) {
+            for (int i = 0; i < name.length(); i++) {
+                final char character = name.charAt(i);
+                final boolean isLetter = (character | 0x20) >= 'a' && (character | 0x20) <= 'z';
+                if (!isLetter && (i == 0 || character < '0' || character > '9')) {
+                    return false;
+                }
+            }
+            return !name.isEmpty();
         }
     }
 

@@ -50,6 +50,9 @@ import org.jspecify.annotations.Nullable;
 public final class ManagedAllocator implements Allocator {
     private static final ShrinkReport NOTHING = new ShrinkReport(0, 0, 0, 0, 0);
 
+    /** Has the class of statistics initialized with this one, where there is stack for it. */
+    private static final AllocatorStats NO_STATISTICS = AllocatorStats.NONE;
+
     private final Allocator target;
     private final @Nullable StreamAwareAllocator streamAware;
     private final boolean canReserve;
@@ -65,6 +68,81 @@ public final class ManagedAllocator implements Allocator {
     private final Source source;
     private final AllocatorOptions requested;
     private final FailureSnapshots failureSnapshots;
+    private final Capabilities capabilities = new Capabilities();
+
+    /** What {@link #as} returns: each call is one of this allocator. */
+    private final class Capabilities
+            implements StreamAwareAllocator, ShrinkableAllocator, HostAccessibleAllocator, InspectableAllocator {
+        @Override
+        public long alloc(long byteSize) {
+            return ManagedAllocator.this.alloc(byteSize);
+        }
+
+        @Override
+        public long reserve(long byteSize) {
+            return ManagedAllocator.this.reserve(byteSize);
+        }
+
+        @Override
+        public long allocOnStream(long byteSize, SyncStream stream) {
+            return ManagedAllocator.this.allocOnStream(byteSize, stream);
+        }
+
+        @Override
+        public boolean isOrderedByDevice() {
+            return ManagedAllocator.this.isOrderedByDevice();
+        }
+
+        @Override
+        public void free(long address) {
+            ManagedAllocator.this.free(address);
+        }
+
+        @Override
+        public ShrinkReport shrink() {
+            return ManagedAllocator.this.shrink();
+        }
+
+        @Override
+        public MemorySegment segment(long address, long byteSize) {
+            return ManagedAllocator.this.segment(address, byteSize);
+        }
+
+        @Override
+        public AllocatorSnapshot inspect() {
+            return ManagedAllocator.this.inspect().orElseThrow(UnsupportedOperationException::new);
+        }
+
+        @Override
+        public MemoryInfo info() {
+            return info;
+        }
+
+        @Override
+        public int spiLevel() {
+            return spiLevel;
+        }
+
+        @Override
+        public AllocatorStats stats() {
+            return ManagedAllocator.this.stats();
+        }
+
+        @Override
+        public AllocatorOptions effectiveOptions() {
+            return ManagedAllocator.this.effectiveOptions();
+        }
+
+        @Override
+        public <T> Optional<T> as(Class<T> capability) {
+            return ManagedAllocator.this.as(capability);
+        }
+
+        @Override
+        public String toString() {
+            return ManagedAllocator.this.toString();
+        }
+    }
 
     /**
      * Takes over a use of a reference.
@@ -99,6 +177,19 @@ public final class ManagedAllocator implements Allocator {
         hostAccessible = capability(HostAccessibleAllocator.class, SpiLevel.MINIMUM);
         inspectable = reference.allocator().as(InspectableAllocator.class).orElse(null);
         lease = new Lease(reference, onReleased);
+    }
+
+    /** {@inheritDoc} Of the provider's allocator only what this class knows; its calls count for this owner. */
+    @Override
+    public <T> Optional<T> as(Class<T> capability) {
+        final Object has = capability == StreamAwareAllocator.class
+                ? streamAware
+                : capability == ShrinkableAllocator.class
+                        ? shrinkable
+                        : capability == HostAccessibleAllocator.class
+                                ? hostAccessible
+                                : capability == InspectableAllocator.class ? inspectable : null;
+        return has == null ? Allocator.super.as(capability) : Optional.of(capability.cast(capabilities));
     }
 
     private <T> @Nullable T capability(Class<T> type, int level) {
@@ -251,7 +342,7 @@ public final class ManagedAllocator implements Allocator {
      */
     @Override
     public AllocatorStats stats() {
-        return spiLevel < SpiLevel.STATISTICS ? AllocatorStats.NONE : whileHeld("stats", target::stats);
+        return spiLevel < SpiLevel.STATISTICS ? NO_STATISTICS : whileHeld("stats", target::stats);
     }
 
     @Override

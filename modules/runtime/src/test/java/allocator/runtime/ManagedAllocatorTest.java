@@ -22,6 +22,8 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryType;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
+import allocator.spi.ShrinkableAllocator;
+import allocator.spi.StreamAwareAllocator;
 import allocator.spi.UnsupportedMemoryException;
 import allocator.testkit.ConstantAllocator;
 import allocator.testkit.FakeAllocator;
@@ -30,6 +32,7 @@ import allocator.testkit.Faults;
 import allocator.testkit.HeapUse;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -154,6 +157,27 @@ class ManagedAllocatorTest {
         @CsvSource({"1, false", "24, false", "25, true", "26, true"})
         void shrinkMakesAnArenaFromLevel25(int level, boolean arena) {
             assertThat(manage(atLevel(level)).isArena()).isEqualTo(arena);
+        }
+
+        @ParameterizedTest
+        @CsvSource({"22, false, false", "23, true, false", "25, true, true"})
+        void capabilitiesAreThoseOfTheLevelAndTheirCallsCount(int level, boolean hasStreams, boolean shrinks) {
+            final FakeAllocator.Full full = atLevel(level);
+            final ManagedAllocator allocator = manage(full);
+            final Optional<StreamAwareAllocator> onStreams = allocator.as(StreamAwareAllocator.class);
+            assertThat(onStreams.isPresent()).isEqualTo(hasStreams);
+            onStreams.ifPresent(aware -> {
+                final long block = aware.allocOnStream(16, new FakeStream(CPU));
+                assertThat(allocator.liveBlocks()).isOne();
+                aware.free(block);
+                assertThat(allocator.liveBlocks()).isZero();
+            });
+            final Optional<ShrinkableAllocator> arena = allocator.as(ShrinkableAllocator.class);
+            assertThat(arena.isPresent()).isEqualTo(shrinks);
+            arena.ifPresent(ShrinkableAllocator::shrink);
+            assertThat(full.calls("shrink") == 1).isEqualTo(shrinks);
+            assertThat(allocator.as(HostAccessibleAllocator.class)).isEmpty();
+            assertThat(allocator.as(Allocator.class)).contains(allocator);
         }
 
         private FakeAllocator.Full atLevel(int level) {

@@ -15,9 +15,8 @@ public final class Causes {
 
     private static final int MAX_LENGTH = 2000;
 
-    /** What the JDK says where native access is denied, with the module if it has a name. */
-    private static final Pattern NATIVE_ACCESS =
-            Pattern.compile("Illegal native access from (?:module:? ([\\w.]+)|an unnamed module)");
+    /** How the JDK's message begins where native access is denied; a module follows, which may have a name. */
+    private static final String NATIVE_ACCESS = "Illegal native access from ";
 
     private Causes() {}
 
@@ -51,8 +50,13 @@ public final class Causes {
     /** Describes an exception without its causes. What its own methods throw is caught. */
     public static String describeOne(Throwable thrown) {
         final String text = oneLine(Failures.describe(thrown));
-        final Matcher access = NATIVE_ACCESS.matcher(text);
-        return access.find()
+        // Compiled here: if the stack ended in the initializer of this class, no allocator of the process had
+        // statistics.
+        final Matcher access = text.contains(NATIVE_ACCESS)
+                ? Pattern.compile(NATIVE_ACCESS + "(?:module:? ([\\w.]+)|an unnamed module)")
+                        .matcher(text)
+                : null;
+        return access != null && access.find()
                 ? text + "; start java with "
                         + NativeAccess.flag(List.of(Objects.requireNonNullElse(access.group(1), "ALL-UNNAMED")))
                 : text;
