@@ -9,6 +9,7 @@ import allocator.provider.support.internal.LogLimit;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
+import allocator.spi.InvalidFreeException;
 import allocator.spi.MemoryInfo;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -67,7 +68,7 @@ public final class Upstream {
 
     /**
      * Frees a block of the upstream allocator. A {@link DeviceException}, which a free no longer throws, means that the
-     * block is dead.
+     * block is dead, and so does an {@link InvalidFreeException}: the stack ended in an earlier free of it.
      *
      * @param address the block
      * @param byteSize its size in bytes
@@ -86,7 +87,11 @@ public final class Upstream {
         if (failure != null) {
             log(address, byteSize, failure);
         }
-        return failure instanceof DeviceException ? null : failure;
+        return isDead(failure) ? null : failure;
+    }
+
+    private static boolean isDead(@Nullable Throwable failure) {
+        return failure instanceof DeviceException || failure instanceof InvalidFreeException;
     }
 
     /** Logs, if that is possible: the memory that the message is about comes first. */

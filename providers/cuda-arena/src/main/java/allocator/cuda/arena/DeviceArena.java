@@ -81,6 +81,9 @@ final class DeviceArena extends StreamArenaAllocator implements CudaAllocator {
     @Override
     public void destroy() {
         isClosed = true;
+        if (pages != null) {
+            pages.endMappingsAfter(upstream::awaitDevice);
+        }
         final Failures failures = new Failures();
         failures.run(this::close);
         failures.run(upstream::destroy); // returns what the close failed to return as well

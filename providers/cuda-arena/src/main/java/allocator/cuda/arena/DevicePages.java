@@ -18,6 +18,7 @@ import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Pages of a device's memory: physical memory of the driver. Its own device has access to what is mapped, and the peers
@@ -57,6 +58,9 @@ final class DevicePages implements PageSource {
 
     /** By extent: at how many addresses it is mapped. */
     private int[] mappings = new int[0];
+
+    /** What is to be waited for before a mapping ends; {@code null} for nothing. */
+    private @Nullable Runnable wait;
 
     private boolean isClosed;
 
@@ -380,8 +384,17 @@ final class DevicePages implements PageSource {
         }
     }
 
+    /** Has the next call that ends a mapping wait for the device: as long as it cannot, all mappings stay. */
+    void endMappingsAfter(Runnable awaitDevice) {
+        wait = awaitDevice;
+    }
+
     /** Ends the mapping that begins at an index. */
     private void unmap(Range range, int index) {
+        if (wait != null) {
+            wait.run();
+            wait = null;
+        }
         final int extent = range.mapped[index] - 1;
         driver.memUnmap(device.ordinal(), range.address + index * pageBytes, sizes[extent] * pageBytes);
         range.clear(index, sizes[extent]);

@@ -115,8 +115,13 @@ abstract sealed class DirectMemory implements CudaAllocator, UnreturnedMemory pe
         }
     }
 
-    /** Waits for all work of the device; memory does not go back if that fails. */
-    private void awaitDevice() {
+    /**
+     * Waits for all work of the device; memory does not go back if that fails.
+     *
+     * @throws CudaException if the driver fails
+     * @throws allocator.spi.StreamCaptureException if a stream of the device is captured
+     */
+    public final void awaitDevice() {
         DriverCalls.insist(() -> device.synchronize("return of memory to the device; end the capture first"));
     }
 
