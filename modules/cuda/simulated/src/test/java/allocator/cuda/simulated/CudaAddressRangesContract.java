@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.MemoryAccess;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** Address ranges and physical memory. */
@@ -67,11 +68,17 @@ abstract class CudaAddressRangesContract extends CudaContract {
         driver().addressRanges().memAddressFree(DEVICE, range, 4 * granule);
     }
 
+    /** Other processes may take and return memory of the device in between; not each time. */
     @Test
     void aHandleMayBeReleasedWhileItsMemoryIsMapped() {
+        assertThat(IntStream.range(0, 10).anyMatch(time -> isHeldUntilItIsUnmapped()))
+                .isTrue();
+    }
+
+    private boolean isHeldUntilItIsUnmapped() {
         final long byteSize = roundUp(256 * MIB);
         final long range = driver().addressRanges().memAddressReserve(DEVICE, byteSize);
-        final long free = driver().memory().memGetInfo(DEVICE).freeByteSize();
+        final long before = driver().memory().memGetInfo(DEVICE).freeByteSize();
         final long memory = driver().addressRanges().memCreate(DEVICE, byteSize);
         driver().addressRanges().memMap(DEVICE, range, byteSize, memory);
         driver().addressRanges().memSetAccess(DEVICE, range, byteSize, MemoryAccess.READ_WRITE);
@@ -79,10 +86,11 @@ abstract class CudaAddressRangesContract extends CudaContract {
         driver().memory().memsetD8(DEVICE, range, (byte) 3, byteSize);
         assertThat(firstByte(range)).isEqualTo((byte) 3);
         driver().devices().ctxSynchronize(DEVICE);
-        assertThat(driver().memory().memGetInfo(DEVICE).freeByteSize()).isLessThanOrEqualTo(free - byteSize);
+        final long mapped = driver().memory().memGetInfo(DEVICE).freeByteSize();
         driver().addressRanges().memUnmap(DEVICE, range, byteSize);
-        assertThat(driver().memory().memGetInfo(DEVICE).freeByteSize()).isGreaterThan(free - byteSize);
+        final long after = driver().memory().memGetInfo(DEVICE).freeByteSize();
         driver().addressRanges().memAddressFree(DEVICE, range, byteSize);
+        return mapped <= before - byteSize && after > before - byteSize;
     }
 
     @Test
