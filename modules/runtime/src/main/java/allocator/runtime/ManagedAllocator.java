@@ -47,7 +47,7 @@ import org.jspecify.annotations.Nullable;
  * <p>When the owner is closed, allocations throw {@link AllocatorClosedException}; {@link #free} works on, and the last
  * free releases the provider's allocator.
  */
-public final class ManagedAllocator implements Allocator {
+public final class ManagedAllocator implements StreamAwareAllocator, ShrinkableAllocator, HostAccessibleAllocator {
     private static final ShrinkReport NOTHING = new ShrinkReport(0, 0, 0, 0, 0);
 
     /** Has the class of statistics initialized with this one, where there is stack for it. */
@@ -68,81 +68,6 @@ public final class ManagedAllocator implements Allocator {
     private final Source source;
     private final AllocatorOptions requested;
     private final FailureSnapshots failureSnapshots;
-    private final Capabilities capabilities = new Capabilities();
-
-    /** What {@link #as} returns: each call is one of this allocator. */
-    private final class Capabilities
-            implements StreamAwareAllocator, ShrinkableAllocator, HostAccessibleAllocator, InspectableAllocator {
-        @Override
-        public long alloc(long byteSize) {
-            return ManagedAllocator.this.alloc(byteSize);
-        }
-
-        @Override
-        public long reserve(long byteSize) {
-            return ManagedAllocator.this.reserve(byteSize);
-        }
-
-        @Override
-        public long allocOnStream(long byteSize, SyncStream stream) {
-            return ManagedAllocator.this.allocOnStream(byteSize, stream);
-        }
-
-        @Override
-        public boolean isOrderedByDevice() {
-            return ManagedAllocator.this.isOrderedByDevice();
-        }
-
-        @Override
-        public void free(long address) {
-            ManagedAllocator.this.free(address);
-        }
-
-        @Override
-        public ShrinkReport shrink() {
-            return ManagedAllocator.this.shrink();
-        }
-
-        @Override
-        public MemorySegment segment(long address, long byteSize) {
-            return ManagedAllocator.this.segment(address, byteSize);
-        }
-
-        @Override
-        public AllocatorSnapshot inspect() {
-            return ManagedAllocator.this.inspect().orElseThrow(UnsupportedOperationException::new);
-        }
-
-        @Override
-        public MemoryInfo info() {
-            return info;
-        }
-
-        @Override
-        public int spiLevel() {
-            return spiLevel;
-        }
-
-        @Override
-        public AllocatorStats stats() {
-            return ManagedAllocator.this.stats();
-        }
-
-        @Override
-        public AllocatorOptions effectiveOptions() {
-            return ManagedAllocator.this.effectiveOptions();
-        }
-
-        @Override
-        public <T> Optional<T> as(Class<T> capability) {
-            return ManagedAllocator.this.as(capability);
-        }
-
-        @Override
-        public String toString() {
-            return ManagedAllocator.this.toString();
-        }
-    }
 
     /**
      * Takes over a use of a reference.
@@ -179,17 +104,13 @@ public final class ManagedAllocator implements Allocator {
         lease = new Lease(reference, onReleased);
     }
 
-    /** {@inheritDoc} Of the provider's allocator only what this class knows; its calls count for this owner. */
+    /** {@inheritDoc} It is this allocator, if the provider's allocator has the capability at its level. */
     @Override
     public <T> Optional<T> as(Class<T> capability) {
-        final Object has = capability == StreamAwareAllocator.class
-                ? streamAware
-                : capability == ShrinkableAllocator.class
-                        ? shrinkable
-                        : capability == HostAccessibleAllocator.class
-                                ? hostAccessible
-                                : capability == InspectableAllocator.class ? inspectable : null;
-        return has == null ? Allocator.super.as(capability) : Optional.of(capability.cast(capabilities));
+        final boolean isMissing = (capability == StreamAwareAllocator.class && streamAware == null)
+                || (capability == ShrinkableAllocator.class && shrinkable == null)
+                || (capability == HostAccessibleAllocator.class && hostAccessible == null);
+        return isMissing ? Optional.empty() : StreamAwareAllocator.super.as(capability);
     }
 
     private <T> @Nullable T capability(Class<T> type, int level) {
@@ -221,6 +142,7 @@ public final class ManagedAllocator implements Allocator {
      * @throws IllegalArgumentException if the allocator is stream-aware and {@code stream} belongs to another device
      * @throws IllegalStateException if the allocator is stream-aware and {@code stream} is closed
      */
+    @Override
     public long allocOnStream(long byteSize, SyncStream stream) {
         Objects.requireNonNull(stream, "stream");
         final StreamAwareAllocator aware = streamAware;
@@ -372,6 +294,7 @@ public final class ManagedAllocator implements Allocator {
      * @throws AllocatorException if {@code byteSize} is negative, or not zero for the empty allocation; an
      *     {@link InvalidSizeException} of most providers
      */
+    @Override
     public MemorySegment segment(long address, long byteSize) {
         final HostAccessibleAllocator accessible = hostAccessible;
         if (accessible == null) {
@@ -419,6 +342,7 @@ public final class ManagedAllocator implements Allocator {
      *
      * @throws ProviderException if the call fails
      */
+    @Override
     public boolean isOrderedByDevice() {
         final StreamAwareAllocator aware = streamAware;
         return aware != null && ProviderCalls.call(reference.provider(), "isOrderedByDevice", aware::isOrderedByDevice);
@@ -440,6 +364,7 @@ public final class ManagedAllocator implements Allocator {
      * @throws DeviceException if the driver fails
      * @throws AllocatorClosedException if the owner is closed and its memory was released
      */
+    @Override
     public ShrinkReport shrink() {
         final ShrinkableAllocator arena = shrinkable;
         if (arena == null) {
