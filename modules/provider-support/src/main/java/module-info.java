@@ -14,6 +14,7 @@ module java.allocator.provider.support {
     requires static org.jspecify;
 
     exports allocator.provider.support;
+    exports allocator.provider.support.budget;
     exports allocator.provider.support.event;
     // Internal, no API. Qualified exports do not reach modules that a directory of providers adds.
     exports allocator.provider.support.internal;

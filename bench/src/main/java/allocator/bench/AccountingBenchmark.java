@@ -1,6 +1,6 @@
 package allocator.bench;
 
-import allocator.resource.budget.Budget;
+import allocator.provider.support.budget.Budget;
 import java.util.concurrent.TimeUnit;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;

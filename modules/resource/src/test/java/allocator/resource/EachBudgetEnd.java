@@ -2,7 +2,7 @@ package allocator.resource;
 
 import static allocator.resource.EachEnd.require;
 
-import allocator.resource.budget.Budget;
+import allocator.provider.support.budget.Budget;
 import allocator.testkit.Ends;
 import allocator.testkit.StackEnds;
 import java.util.List;

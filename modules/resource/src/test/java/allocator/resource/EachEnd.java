@@ -1,6 +1,6 @@
 package allocator.resource;
 
-import allocator.resource.budget.Budget;
+import allocator.provider.support.budget.Budget;
 import allocator.resource.budget.BudgetResource;
 import allocator.resource.budget.RequestBudgetResource;
 import allocator.resource.leak.LeakTrackingResource;

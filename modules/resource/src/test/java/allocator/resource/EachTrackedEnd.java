@@ -2,8 +2,8 @@ package allocator.resource;
 
 import static allocator.resource.EachEnd.require;
 
+import allocator.provider.support.budget.Budget;
 import allocator.resource.EachEnd.Source;
-import allocator.resource.budget.Budget;
 import allocator.resource.tracked.Access;
 import allocator.resource.tracked.StreamEvents;
 import allocator.resource.tracked.TrackedBlock;

@@ -3,8 +3,8 @@ package allocator.resource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.provider.support.budget.Budget;
 import allocator.resource.FaultInjectionResource.FaultPlan;
-import allocator.resource.budget.Budget;
 import allocator.resource.budget.BudgetResource;
 import allocator.resource.budget.PressureLadder;
 import allocator.resource.budget.RequestBudgetResource;

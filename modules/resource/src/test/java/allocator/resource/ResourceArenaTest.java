@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import allocator.resource.budget.Budget;
+import allocator.provider.support.budget.Budget;
 import allocator.resource.budget.BudgetResource;
 import allocator.spi.SyncStream;
 import allocator.testkit.FaultyCalls;

@@ -2,7 +2,7 @@ package allocator.resource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import allocator.resource.budget.Budget;
+import allocator.provider.support.budget.Budget;
 import allocator.resource.budget.BudgetResource;
 import allocator.resource.budget.PressureLadder;
 import allocator.resource.budget.RequestBudgetResource;

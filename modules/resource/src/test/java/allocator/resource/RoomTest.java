@@ -3,7 +3,7 @@ package allocator.resource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import allocator.resource.budget.Budget;
+import allocator.provider.support.budget.Budget;
 import allocator.resource.budget.RequestBudgetResource;
 import allocator.resource.leak.LeakTrackingResource;
 import allocator.spi.OutOfMemoryException;

@@ -1,6 +1,6 @@
 package com.example;
 
-import allocator.resource.budget.Budget;
+import allocator.provider.support.budget.Budget;
 import allocator.resource.budget.BudgetResource;
 import allocator.spi.OutOfMemoryException;
 import java.lang.foreign.Arena;

@@ -11,7 +11,7 @@ import allocator.resource.AllocatorResource;
 import allocator.resource.MemoryResource;
 import allocator.resource.ResourceAllocator;
 import allocator.resource.StatisticsResource;
-import allocator.resource.budget.Budget;
+import allocator.provider.support.budget.Budget;
 import allocator.resource.budget.BudgetResource;
 import allocator.resource.budget.RequestBudgetResource;
 import allocator.resource.leak.LeakTrackingResource;

@@ -12,7 +12,7 @@ import allocator.cuda.driver.CudaResult;
 import allocator.cuda.resource.CudaEvents;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.resource.AllocatorResource;
-import allocator.resource.budget.Budget;
+import allocator.provider.support.budget.Budget;
 import allocator.resource.tracked.Access;
 import allocator.resource.tracked.TrackedBlock;
 import allocator.resource.tracked.TrackedLaunch;

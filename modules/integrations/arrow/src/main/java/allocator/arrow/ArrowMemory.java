@@ -1,7 +1,7 @@
 package allocator.arrow;
 
+import allocator.provider.support.budget.Budget;
 import allocator.provider.support.event.AllocatorEvents;
-import allocator.resource.budget.Budget;
 import allocator.resource.leak.LeakReport;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;

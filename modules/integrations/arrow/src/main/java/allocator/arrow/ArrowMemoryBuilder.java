@@ -1,6 +1,6 @@
 package allocator.arrow;
 
-import allocator.resource.budget.Budget;
+import allocator.provider.support.budget.Budget;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.InvalidOptionException;

@@ -1,9 +1,9 @@
 package allocator.arrow;
 
+import allocator.provider.support.budget.Budget;
+import allocator.provider.support.budget.Budget.Status;
+import allocator.provider.support.budget.BudgetDump;
 import allocator.provider.support.internal.LogLimit;
-import allocator.resource.budget.Budget;
-import allocator.resource.budget.Budget.Status;
-import allocator.resource.budget.BudgetDump;
 import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.Map;

@@ -1,6 +1,6 @@
 package allocator.arrow;
 
-import allocator.resource.budget.Budget;
+import allocator.provider.support.budget.Budget;
 import org.apache.arrow.memory.AllocationManager;
 import org.apache.arrow.memory.BufferAllocator;
 import org.jspecify.annotations.Nullable;

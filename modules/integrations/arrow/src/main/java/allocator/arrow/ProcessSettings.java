@@ -1,7 +1,7 @@
 package allocator.arrow;
 
 import allocator.provider.support.Limit;
-import allocator.resource.budget.Budget;
+import allocator.provider.support.budget.Budget;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.OptionKey;

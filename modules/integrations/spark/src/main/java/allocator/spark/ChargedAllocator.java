@@ -1,7 +1,7 @@
 package allocator.spark;
 
+import allocator.provider.support.budget.Budget;
 import allocator.provider.support.internal.Failures;
-import allocator.resource.budget.Budget;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;

@@ -1,8 +1,8 @@
 package allocator.spark;
 
 import allocator.provider.support.NamedProvider;
+import allocator.provider.support.budget.Budget;
 import allocator.provider.support.internal.Failures;
-import allocator.resource.budget.Budget;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;

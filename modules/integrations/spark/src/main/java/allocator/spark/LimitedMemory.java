@@ -2,7 +2,7 @@ package allocator.spark;
 
 import allocator.provider.support.Limit;
 import allocator.provider.support.NamedAllocator;
-import allocator.resource.budget.Budget;
+import allocator.provider.support.budget.Budget;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;

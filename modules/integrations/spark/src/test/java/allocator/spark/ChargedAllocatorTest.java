@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.provider.support.NamedProvider;
-import allocator.resource.budget.Budget;
+import allocator.provider.support.budget.Budget;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.ForeignAddressException;

@@ -1,5 +1,6 @@
 package allocator.resource.budget;
 
+import allocator.provider.support.budget.Budget;
 import allocator.resource.AlignedResource;
 import allocator.resource.HostResource;
 import allocator.resource.MemoryResource;

@@ -1,5 +1,6 @@
 package allocator.resource.budget;
 
+import allocator.provider.support.budget.Budget;
 import allocator.resource.MemoryResource;
 import allocator.resource.ResourceDecorator;
 import allocator.resource.StackOrderException;

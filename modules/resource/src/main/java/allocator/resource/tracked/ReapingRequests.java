@@ -1,8 +1,8 @@
 package allocator.resource.tracked;
 
+import allocator.provider.support.budget.Budget;
 import allocator.provider.support.internal.LogLimit;
 import allocator.resource.StreamOrderedMemoryResource;
-import allocator.resource.budget.Budget;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger.Level;

@@ -1,7 +1,7 @@
 package allocator.resource.tracked;
 
+import allocator.provider.support.budget.Budget;
 import allocator.provider.support.internal.BriefLock;
-import allocator.resource.budget.Budget;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import org.jspecify.annotations.Nullable;

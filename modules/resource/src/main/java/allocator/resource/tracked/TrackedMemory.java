@@ -1,10 +1,10 @@
 package allocator.resource.tracked;
 
+import allocator.provider.support.budget.Budget;
 import allocator.resource.MemoryContext;
 import allocator.resource.MemoryResource;
 import allocator.resource.StackOrderException;
 import allocator.resource.StreamOrderedMemoryResource;
-import allocator.resource.budget.Budget;
 import allocator.resource.budget.BudgetResource;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;

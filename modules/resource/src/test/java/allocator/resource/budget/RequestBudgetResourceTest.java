@@ -3,6 +3,7 @@ package allocator.resource.budget;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.provider.support.budget.Budget;
 import allocator.resource.AlignedResource;
 import allocator.resource.FakeResource;
 import allocator.resource.MemoryResource;

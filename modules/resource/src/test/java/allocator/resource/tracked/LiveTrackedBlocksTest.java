@@ -2,8 +2,8 @@ package allocator.resource.tracked;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.provider.support.budget.Budget;
 import allocator.resource.FakeResource;
-import allocator.resource.budget.Budget;
 import allocator.testkit.FakeStream;
 import org.junit.jupiter.api.Test;
 

@@ -3,10 +3,10 @@ package allocator.resource.tracked;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.provider.support.budget.Budget;
 import allocator.resource.FakeResource;
 import allocator.resource.StackOrderException;
 import allocator.resource.StreamBoundResource;
-import allocator.resource.budget.Budget;
 import allocator.resource.budget.BudgetResource;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;

@@ -3,8 +3,8 @@ package allocator.resource.tracked;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.provider.support.budget.Budget;
 import allocator.resource.FakeResource;
-import allocator.resource.budget.Budget;
 import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
 import allocator.testkit.FakeStream;

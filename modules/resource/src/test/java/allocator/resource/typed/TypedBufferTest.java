@@ -3,12 +3,12 @@ package allocator.resource.typed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.provider.support.budget.Budget;
 import allocator.resource.FakeResource;
 import allocator.resource.HostResource;
 import allocator.resource.MemoryResource;
 import allocator.resource.StatisticsResource;
 import allocator.resource.StreamBoundResource;
-import allocator.resource.budget.Budget;
 import allocator.resource.budget.BudgetResource;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;

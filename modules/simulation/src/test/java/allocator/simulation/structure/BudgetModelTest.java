@@ -1,6 +1,6 @@
 package allocator.simulation.structure;
 
-import allocator.resource.budget.Budget;
+import allocator.provider.support.budget.Budget;
 import java.util.Objects;
 import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.Operation;

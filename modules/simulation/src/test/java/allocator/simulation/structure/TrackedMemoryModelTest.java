@@ -1,7 +1,7 @@
 package allocator.simulation.structure;
 
+import allocator.provider.support.budget.Budget;
 import allocator.resource.AllocatorResource;
-import allocator.resource.budget.Budget;
 import allocator.resource.tracked.StreamEvents;
 import allocator.resource.tracked.TrackedBlock;
 import allocator.resource.tracked.TrackedMemory;

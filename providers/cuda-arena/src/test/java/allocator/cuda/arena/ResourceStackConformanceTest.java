@@ -2,12 +2,12 @@ package allocator.cuda.arena;
 
 import allocator.conformance.ConformanceSettings;
 import allocator.cuda.testkit.SimulatedConformance;
+import allocator.provider.support.budget.Budget;
 import allocator.resource.AllocatorResource;
 import allocator.resource.FailureCallbackResource;
 import allocator.resource.MemoryResource;
 import allocator.resource.ResourceAllocator;
 import allocator.resource.StatisticsResource;
-import allocator.resource.budget.Budget;
 import allocator.resource.budget.BudgetResource;
 import allocator.resource.budget.RequestBudgetResource;
 import allocator.resource.leak.LeakTrackingResource;

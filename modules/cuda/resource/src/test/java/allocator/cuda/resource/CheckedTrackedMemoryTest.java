@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.provider.support.budget.Budget;
 import allocator.resource.AllocatorResource;
-import allocator.resource.budget.Budget;
 import allocator.resource.tracked.Access;
 import allocator.resource.tracked.TrackedBlock;
 import allocator.resource.tracked.TrackedBlockException;

@@ -2,7 +2,7 @@ package allocator.cuda.resource;
 
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.memory.DeviceRuntime;
-import allocator.resource.budget.Budget;
+import allocator.provider.support.budget.Budget;
 import allocator.resource.log.LoggingResource;
 import allocator.resource.log.RmmLog;
 import allocator.resource.tracked.Access;

@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.provider.support.budget.Budget;
 import allocator.resource.AllocatorResource;
 import allocator.resource.MemoryResource;
 import allocator.resource.ResourceAllocator;
 import allocator.resource.StatisticsResource;
-import allocator.resource.budget.Budget;
 import allocator.resource.budget.BudgetResource;
 import allocator.resource.log.LoggingResource;
 import allocator.resource.log.RmmLog;

@@ -11,7 +11,7 @@ import allocator.arrow.dropin.program.Redeployed;
 import allocator.arrow.dropin.program.Rejected;
 import allocator.arrow.dropin.program.Served;
 import allocator.provider.support.Limit;
-import allocator.resource.budget.Budget;
+import allocator.provider.support.budget.Budget;
 import allocator.spi.EpFactory;
 import allocator.testkit.OwnJvm;
 import java.io.File;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
 import allocator.arrow.ArrowMemory;
-import allocator.resource.budget.Budget;
+import allocator.provider.support.budget.Budget;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,4 +1,4 @@
-package allocator.resource.budget;
+package allocator.provider.support.budget;
 
 import allocator.provider.support.internal.BriefLock;
 import allocator.provider.support.internal.ChangeMark;
@@ -358,8 +358,12 @@ public final class Budget implements AutoCloseable {
         }
     }
 
-    /** Returns whether both are in one tree, so that a charge to one may count for the other too. */
-    boolean isRelatedTo(Budget other) {
+    /**
+     * {@return whether both are in one tree, so that a charge to one may count for the other too}
+     *
+     * @param other another budget
+     */
+    public boolean isRelatedTo(Budget other) {
         return lock == other.lock;
     }
 

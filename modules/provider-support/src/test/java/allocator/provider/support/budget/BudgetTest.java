@@ -1,4 +1,4 @@
-package allocator.resource.budget;
+package allocator.provider.support.budget;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

@@ -1,6 +1,6 @@
-package allocator.resource.budget;
+package allocator.provider.support.budget;
 
-import allocator.resource.budget.Budget.Status;
+import allocator.provider.support.budget.Budget.Status;
 import allocator.spi.AllocatorStats;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
