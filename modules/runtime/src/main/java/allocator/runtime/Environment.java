@@ -595,7 +595,16 @@ public final class Environment implements AutoCloseable {
 
     /** Ends what others may see of this environment. */
     void endObservations() {
+        DevicePressure.closed(this);
         inspection.end();
+    }
+
+    /** Returns the allocators of the sessions and of this environment at this moment. Takes no lock of it. */
+    List<ManagedAllocator> allocators() {
+        return Stream.concat(
+                        sessions.all().stream().flatMap(session -> session.allocators().stream()),
+                        shared.all().stream())
+                .toList();
     }
 
     private void requireOpen() {

@@ -1,8 +1,10 @@
 package allocator.runtime;
 
+import allocator.provider.support.budget.Budget;
 import allocator.runtime.discovery.ProviderSearch;
 import allocator.runtime.inspection.Frames;
 import allocator.runtime.inspection.InspectionOptions;
+import allocator.runtime.options.DeviceLimits;
 import allocator.runtime.options.OptionPlace;
 import allocator.runtime.options.ProviderOrder;
 import allocator.runtime.options.RuntimeKeys;
@@ -70,7 +72,7 @@ public final class EnvironmentBuilder {
             new InspectionOptions(OptionPlace.ENVIRONMENT.origin(), Frames.OF_RUNTIME);
     private ProviderOrder order = ProviderOrder.DEFAULT;
 
-    /** The settings of providers. */
+    /** The settings of providers and devices. */
     private final Map<String, String> settings = new TreeMap<>();
 
     EnvironmentBuilder() {}
@@ -79,6 +81,11 @@ public final class EnvironmentBuilder {
      * Sets an option: one of the keys of this class, or one of a provider: {@code ep_factory.<provider name>.<key of
      * the provider>}, with the name in its exact case, such as {@code ep_factory.cuda-arena.arena.max_mem}. It applies
      * to the provider's shared allocators, and to those of sessions that do not override it.
+     *
+     * <p>{@code device.<device>.max_mem}, such as {@code device.gpu:0.max_mem} or {@code device.cpu:0.max_mem}, limits
+     * what all allocators of a device hold, in this process and as long as it runs: bytes, a size such as {@code 8g},
+     * {@code max} for no limit, or a share of the device such as {@code 80%}. It is set when a provider of the device
+     * is registered; a later environment may change it. See {@link Budget#ofMemory}.
      *
      * @param key the key
      * @param value its value, checked when the provider is registered
@@ -89,7 +96,7 @@ public final class EnvironmentBuilder {
         Objects.requireNonNull(value, "value");
         if (key.equals(PROVIDER_ORDER)) {
             order = ProviderOrder.parse(value);
-        } else if (OptionPlace.ENVIRONMENT.isOfProvider(key)) {
+        } else if (OptionPlace.ENVIRONMENT.isOfProvider(key) || DeviceLimits.isKey(key)) {
             settings.put(key, value);
         } else if (!inspection.set(key, value)) {
             throw OptionPlace.ENVIRONMENT.unknown(key, value);
@@ -155,13 +162,15 @@ public final class EnvironmentBuilder {
      * {@link Environment#providers} and does not affect the others.
      *
      * @return the environment, which the caller closes
-     * @throws InvalidOptionException if a setting is not understood by the provider that it is for, or if
-     *     {@link #LEAKS_REPORT} is set without {@link #LEAKS}
+     * @throws InvalidOptionException if a setting is not understood by the provider that it is for, if
+     *     {@link #LEAKS_REPORT} is set without {@link #LEAKS}, or if the limit of a device is not accepted or above its
+     *     memory
      */
     public Environment build() {
         final Environment environment = new Environment(order, inspection, settings);
         try {
             environment.registerFound(search.find());
+            DevicePressure.opened(environment);
             return environment;
         } catch (Throwable e) {
             environment.endObservations();

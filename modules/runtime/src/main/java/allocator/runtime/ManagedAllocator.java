@@ -34,6 +34,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -126,6 +127,8 @@ public final class ManagedAllocator implements StreamAwareAllocator, ShrinkableA
         final long address;
         try {
             address = target.alloc(byteSize);
+        } catch (OutOfMemoryException e) {
+            return again("alloc", e, byteSize, 0, false, () -> target.alloc(byteSize));
         } catch (Throwable e) {
             throw failed("alloc", e);
         }
@@ -154,6 +157,8 @@ public final class ManagedAllocator implements StreamAwareAllocator, ShrinkableA
         final long address;
         try {
             address = aware.allocOnStream(byteSize, stream);
+        } catch (OutOfMemoryException e) {
+            return again("allocOnStream", e, byteSize, id, false, () -> aware.allocOnStream(byteSize, stream));
         } catch (IllegalArgumentException | IllegalStateException e) {
             lease.leave();
             throw e;
@@ -176,6 +181,8 @@ public final class ManagedAllocator implements StreamAwareAllocator, ShrinkableA
         final long address;
         try {
             address = target.reserve(byteSize);
+        } catch (OutOfMemoryException e) {
+            return again("reserve", e, byteSize, 0, true, () -> target.reserve(byteSize));
         } catch (Throwable e) {
             throw failed("reserve", e);
         }
@@ -220,6 +227,23 @@ public final class ManagedAllocator implements StreamAwareAllocator, ShrinkableA
             AllocatorEvents.allocated(owner, info, address, byteSize, stream, isReserve);
         }
         return address;
+    }
+
+    /** Makes an allocation again after it failed, if the limit of the device was the reason. */
+    private long again(
+            String operation,
+            OutOfMemoryException failure,
+            long byteSize,
+            long stream,
+            boolean isReserve,
+            LongSupplier call) {
+        final long address;
+        try {
+            address = DevicePressure.again(failure, this, call);
+        } catch (Throwable e) {
+            throw failed(operation, e);
+        }
+        return allocated(operation, address, byteSize, stream, isReserve);
     }
 
     private RuntimeException failed(String operation, Throwable thrown) {

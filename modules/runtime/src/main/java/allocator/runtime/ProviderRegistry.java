@@ -7,6 +7,7 @@ import allocator.runtime.discovery.LoadedFactory;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.discovery.SearchResult;
 import allocator.runtime.lifetime.AllocatorInstances;
+import allocator.runtime.options.DeviceLimits;
 import allocator.runtime.options.OptionPlace;
 import allocator.runtime.options.ProviderOrder;
 import allocator.spi.AllocatorOptions;
@@ -123,6 +124,7 @@ final class ProviderRegistry {
     ProviderReport register(Candidate candidate) {
         providers.values().forEach(present -> present.requireDistinctFrom(candidate));
         final RegisteredProvider provider = new RegisteredProvider(candidate, instances, settings);
+        DeviceLimits.apply(settings, provider.devices());
         shared.noteOthers(provider, owner -> whyServes(owner, provider));
         final ProviderReport report = provider.report();
         final String registered =
@@ -227,7 +229,7 @@ final class ProviderRegistry {
             register(candidate);
         } catch (InvalidOptionException e) {
             final String prefix = OptionPlace.ENVIRONMENT.prefix(candidate.name());
-            if (settings.keySet().stream().anyMatch(key -> key.startsWith(prefix))) {
+            if (DeviceLimits.isKey(e.key()) || settings.keySet().stream().anyMatch(key -> key.startsWith(prefix))) {
                 throw e;
             }
             fail(candidate, e);
@@ -301,7 +303,11 @@ final class ProviderRegistry {
         final Stream<String> names = order.named().stream()
                 .filter(name -> !registered.contains(name))
                 .map(name -> "no registered provider is named " + name + ", as " + ProviderOrder.KEY + " does");
+        final Stream<String> devices = settings.keySet().stream()
+                .filter(key -> DeviceLimits.isKey(key) && !isOfADevice(key))
+                .map(key -> "no registered provider has the device of " + key + "; there are " + devices());
         final Stream<String> keys = settings.keySet().stream()
+                .filter(key -> !DeviceLimits.isKey(key))
                 .filter(key ->
                         registered.stream().noneMatch(name -> key.startsWith(OptionPlace.ENVIRONMENT.prefix(name))))
                 .map(key -> "no registered provider has it: "
@@ -311,7 +317,13 @@ final class ProviderRegistry {
                                         OptionPlace.ENVIRONMENT.origin(),
                                         keys(OptionPlace.ENVIRONMENT))
                                 .getMessage());
-        return Stream.concat(names, keys).toList();
+        return Stream.of(names, devices, keys).flatMap(lines -> lines).toList();
+    }
+
+    private boolean isOfADevice(String key) {
+        return devices().stream()
+                .flatMap(device -> device.device().defaultMemory().stream())
+                .anyMatch(memory -> DeviceLimits.isOf(memory, key));
     }
 
     /** Returns all keys of all providers as they are given at some place. */

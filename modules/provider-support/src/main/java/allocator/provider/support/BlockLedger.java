@@ -1,5 +1,6 @@
 package allocator.provider.support;
 
+import allocator.provider.support.budget.Budget;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.provider.support.internal.ChangeMark;
 import allocator.provider.support.internal.Failures;
@@ -15,6 +16,7 @@ import allocator.spi.ForeignAddressException;
 import allocator.spi.InteriorAddressException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.MemoryInfo;
+import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -54,6 +56,10 @@ public final class BlockLedger<T> {
 
     private final MemoryInfo info;
     private final Return<T> device;
+
+    /** Charged with the bytes held; {@code null} if another one charges for them. */
+    private final @Nullable Budget budget;
+
     private final LongTable<T> blocks;
     private final BlockCounters counters = new BlockCounters();
     private final ChangeMark mark = new ChangeMark();
@@ -95,19 +101,36 @@ public final class BlockLedger<T> {
     }
 
     /**
-     * Opens empty books of blocks that belong to nothing.
+     * Opens empty books of blocks that belong to nothing, which charge no budget.
      *
      * @param info the memory served, for messages
      * @param device gives memory back to the device
      * @return the ledger
      */
     public static BlockLedger<Void> of(MemoryInfo info, Device device) {
+        return of(info, device, null);
+    }
+
+    /**
+     * Opens empty books of blocks that belong to nothing, for a provider: the {@linkplain Budget#ofMemory budget of the
+     * device} is charged with what they hold, from before the device is asked until it has taken the memory back.
+     *
+     * @param info the memory served
+     * @param device gives memory back to the device
+     * @return the ledger
+     */
+    public static BlockLedger<Void> charging(MemoryInfo info, Device device) {
+        return of(info, device, Budget.ofMemory(info));
+    }
+
+    private static BlockLedger<Void> of(MemoryInfo info, Device device, @Nullable Budget budget) {
         return new BlockLedger<>(
                 info,
                 (address, byteSize, owner) -> {
                     device.giveBack(address, byteSize);
                     return true;
                 },
+                budget,
                 false);
     }
 
@@ -124,18 +147,19 @@ public final class BlockLedger<T> {
     }
 
     /**
-     * Opens empty books.
+     * Opens empty books, which charge no budget.
      *
      * @param info the memory served, for messages
      * @param device gives memory back to the device
      */
     public BlockLedger(MemoryInfo info, Return<T> device) {
-        this(info, device, true);
+        this(info, device, null, true);
     }
 
-    private BlockLedger(MemoryInfo info, Return<T> device, boolean hasOwners) {
+    private BlockLedger(MemoryInfo info, Return<T> device, @Nullable Budget budget, boolean hasOwners) {
         this.info = info;
         this.device = device;
+        this.budget = budget;
         blocks = new LongTable<>(hasOwners);
     }
 
@@ -148,6 +172,7 @@ public final class BlockLedger<T> {
      *     if the device has none
      * @return the address; {@code 0} if the device has no memory, which counts as a failed allocation
      * @throws OutOfMemoryError if the Java heap has no room for the entry; the device is not called
+     * @throws OutOfMemoryException if the budget of the device rejects the request, which counts as a failed allocation
      */
     public long allocate(long byteSize, LongUnaryOperator take) {
         return allocate(byteSize, take, false);
@@ -166,16 +191,25 @@ public final class BlockLedger<T> {
 
     private long allocate(long byteSize, LongUnaryOperator take, boolean isReserve) {
         try {
+            return counted(takeOrOfferFirst(byteSize, take, isReserve));
+        } catch (OutOfMemoryException e) {
+            failed();
+            throw e;
+        }
+    }
+
+    private long takeOrOfferFirst(long byteSize, LongUnaryOperator take, boolean isReserve) {
+        try {
             final long address = takeOnce(byteSize, take, isReserve);
             if (address != 0 || returnAgain() == 0) {
-                return counted(address);
+                return address;
             }
         } catch (RuntimeException e) {
             if (returnAgain() == 0) {
                 throw e;
             }
         }
-        return counted(takeOnce(byteSize, take, isReserve));
+        return takeOnce(byteSize, take, isReserve);
     }
 
     private long counted(long address) {
@@ -186,6 +220,21 @@ public final class BlockLedger<T> {
     }
 
     private long takeOnce(long byteSize, LongUnaryOperator take, boolean isReserve) {
+        if (budget != null) {
+            budget.require(byteSize, info);
+        }
+        long address = 0;
+        try {
+            address = takeCharged(byteSize, take, isReserve);
+        } finally {
+            if (address == 0) {
+                release(byteSize);
+            }
+        }
+        return address;
+    }
+
+    private long takeCharged(long byteSize, LongUnaryOperator take, boolean isReserve) {
         begin();
         long address = 0;
         try {
@@ -194,6 +243,12 @@ public final class BlockLedger<T> {
             end(address, byteSize, null, isReserve);
         }
         return address;
+    }
+
+    private void release(long byteSize) {
+        if (budget != null) {
+            budget.release(byteSize);
+        }
     }
 
     /**
@@ -257,6 +312,7 @@ public final class BlockLedger<T> {
             final long byteSize = sizeOf(blocks.value(slot));
             unreturnedBytes -= byteSize;
             bytesHeld -= byteSize;
+            release(byteSize);
         }
     }
 
@@ -380,6 +436,7 @@ public final class BlockLedger<T> {
         if (isTaken || blocks.find(address) >= 0) { // in the second case it was taken, and handed out again
             blocks.expectNoMore();
             bytesHeld -= byteSize;
+            release(byteSize);
         } else {
             blocks.add(address, isWaiting ? byteSize + WAITING : -byteSize, owner);
             unreturnedBytes += byteSize;

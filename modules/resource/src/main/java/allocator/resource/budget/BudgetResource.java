@@ -2,6 +2,7 @@ package allocator.resource.budget;
 
 import allocator.provider.support.budget.Budget;
 import allocator.resource.AlignedResource;
+import allocator.resource.AllocatorResource;
 import allocator.resource.HostResource;
 import allocator.resource.MemoryResource;
 import allocator.resource.ResourceArena;
@@ -50,7 +51,8 @@ public final class BudgetResource extends ResourceDecorator {
 
     /**
      * Checks that a budget may be charged for the allocations of a resource: nothing below charges the same tree of
-     * budgets or pads requests. A {@link RequestBudgetResource} below rejects budgets of that tree from now on.
+     * budgets, as a provider charges the budget of its device, or pads requests. A {@link RequestBudgetResource} below
+     * rejects budgets of that tree from now on.
      *
      * @param upstream the resource
      * @param budget the budget to charge
@@ -58,6 +60,12 @@ public final class BudgetResource extends ResourceDecorator {
      */
     public static void requireChargeable(MemoryResource upstream, Budget budget) {
         requireNoPadding(upstream, "the budget " + budget.path());
+        requireNone(
+                upstream,
+                resource -> resource instanceof AllocatorResource provided
+                        && budget.isRelatedTo(Budget.ofMemory(provided.memory())),
+                "the budget " + budget.path()
+                        + " is charged by the provider below: set its limit, and charge another one");
         requireNone(
                 upstream,
                 resource -> resource instanceof BudgetResource other && other.budget.isRelatedTo(budget),

@@ -90,7 +90,7 @@ public enum OptionPlace {
     }
 
     private boolean accepts(String key) {
-        return keys.contains(key) || isOfProvider(key);
+        return keys.contains(key) || isOfProvider(key) || (this == ENVIRONMENT && DeviceLimits.isKey(key));
     }
 
     /**

@@ -106,15 +106,25 @@ public final class CpuReferenceFactory implements EpFactory {
         return ProviderVersion.of(getClass());
     }
 
-    @Override
-    public DeviceDiscovery discoverDevices() {
-        final HardwareDevice processor = new HardwareDevice(
+    /** The processor as it was when it was first asked for: a control group may change its memory. */
+    private static final class Processor {
+        static final HardwareDevice OF_PROCESS = new HardwareDevice(
                 DeviceType.CPU,
                 0,
                 0,
                 System.getProperty("os.arch") + " processor",
-                Map.of("cores", Integer.toString(Runtime.getRuntime().availableProcessors())));
-        return DeviceDiscovery.of(EpDevice.on(processor)
+                Map.of(
+                        "cores",
+                        Integer.toString(Runtime.getRuntime().availableProcessors()),
+                        "memory",
+                        (HostMemorySize.SYSTEM.bytes() >> 20) + " MiB"));
+
+        private Processor() {}
+    }
+
+    @Override
+    public DeviceDiscovery discoverDevices() {
+        return DeviceDiscovery.of(EpDevice.on(Processor.OF_PROCESS)
                 .memory(DEFAULT_MEMORY)
                 .memory(READ_ONLY_MEMORY)
                 .build());

@@ -27,7 +27,7 @@ final class HostAllocator implements CpuAllocator, InspectableAllocator, Unretur
     HostAllocator(MemoryInfo info, Heap heap) {
         this.info = info;
         this.heap = heap;
-        ledger = BlockLedger.of(info, this::giveBack);
+        ledger = BlockLedger.charging(info, this::giveBack);
         heap.prepare();
     }
 

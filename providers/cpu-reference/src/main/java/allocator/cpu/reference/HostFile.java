@@ -1,5 +1,6 @@
 package allocator.cpu.reference;
 
+import allocator.provider.support.budget.Budget;
 import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
@@ -35,6 +36,7 @@ final class HostFile {
     private final LinuxCalls linux;
     private final MemoryInfo info;
     private final long pageBytes;
+    private final Budget budget;
     private int descriptor;
 
     /** The pages that exist. */
@@ -64,6 +66,7 @@ final class HostFile {
         this.linux = linux;
         this.info = info;
         this.pageBytes = pageBytes;
+        budget = Budget.ofMemory(info);
         descriptor = open(linux);
     }
 
@@ -103,9 +106,10 @@ final class HostFile {
         if (size > MOST_PAGES - first) {
             throw shortage("No file has that many pages", size);
         }
-        pages.set(first, first + size); // before the call, as the Java heap may end
+        budget.require(size * pageBytes, info);
         boolean isCreated = false;
         try {
+            pages.set(first, first + size); // before the call, as the Java heap may end
             if (first >= sizes.length) {
                 final int length = first + Math.max(first >> 1, LEAST_GROWTH);
                 addresses = Arrays.copyOf(addresses, length);
@@ -118,6 +122,7 @@ final class HostFile {
         } finally {
             if (!isCreated) {
                 pages.clear(first, first + size);
+                budget.release(size * pageBytes);
             }
         }
         sizes[first] = size;
@@ -203,6 +208,7 @@ final class HostFile {
             makeHole(extent, size);
         }
         pages.clear(first, first + size);
+        budget.release(size * pageBytes);
         addresses[first] = NEVER;
         sizes[first] = 0;
         lowestFree = Math.min(lowestFree, first);
@@ -222,6 +228,7 @@ final class HostFile {
             linux.close(descriptor); // closes it even where it fails
             descriptor = NONE;
         }
+        budget.release(pages.cardinality() * pageBytes);
         pages.clear();
         Arrays.fill(addresses, NEVER);
         Arrays.fill(sizes, 0);

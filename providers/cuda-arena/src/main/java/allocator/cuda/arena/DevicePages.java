@@ -6,6 +6,7 @@ import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.MemoryAccess;
 import allocator.cuda.memory.CudaDevice;
+import allocator.provider.support.budget.Budget;
 import allocator.provider.support.internal.Failures;
 import allocator.spi.AllocatorException;
 import allocator.spi.DeviceException;
@@ -37,6 +38,7 @@ final class DevicePages implements PageSource {
     private final CudaDevice device;
     private final MemoryInfo info;
     private final CudaAddressRanges driver;
+    private final Budget budget;
 
     /** The ordinals of the devices that get access to each mapping: its own first, then peers. */
     private final List<Integer> accessors;
@@ -134,6 +136,7 @@ final class DevicePages implements PageSource {
                 .distinct()
                 .toList();
         this.info = info;
+        budget = Budget.ofMemory(info);
         driver = device.driver().addressRanges();
         granularity = granularity(device);
         this.pageBytes = pageBytes == 0 ? granularity : pageBytes;
@@ -278,10 +281,17 @@ final class DevicePages implements PageSource {
         requireOpen();
         final int extent = extents.nextClearBit(0);
         ensureRoom(extent); // before the call, as the Java heap may end
+        budget.require(size * pageBytes, info);
+        boolean isCreated = false;
         try {
             handles[extent] = driver.memCreate(device.ordinal(), size * pageBytes);
+            isCreated = true;
         } catch (CudaException e) {
             throw failure(e, "The device has no memory left", size * pageBytes);
+        } finally {
+            if (!isCreated) {
+                budget.release(size * pageBytes);
+            }
         }
         extents.set(extent);
         sizes[extent] = size;
@@ -321,6 +331,7 @@ final class DevicePages implements PageSource {
             throw deviceException(e);
         }
         extents.clear(released);
+        budget.release(sizes[released] * pageBytes);
     }
 
     /** Returns the bytes of the extents that were not released; when nothing else uses the pages. */

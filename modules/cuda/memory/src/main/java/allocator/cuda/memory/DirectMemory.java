@@ -30,7 +30,7 @@ abstract sealed class DirectMemory implements CudaAllocator, UnreturnedMemory pe
     DirectMemory(CudaDevice device, MemoryInfo info) {
         this.device = device;
         this.info = info;
-        ledger = BlockLedger.of(info, this::awaitAndGiveBack);
+        ledger = BlockLedger.charging(info, this::awaitAndGiveBack);
     }
 
     /** Takes memory; may throw {@link CudaException}. */

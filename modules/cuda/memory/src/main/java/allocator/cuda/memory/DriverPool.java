@@ -312,7 +312,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
 
     /** Returns whether the driver may take free memory from the pool whenever the host waits for the device. */
     boolean returnsOnWait() {
-        return limit.isLimited() || effectiveOptions.get(PoolSettings.RELEASE_THRESHOLD) < Long.MAX_VALUE;
+        return source.isLimited() || effectiveOptions.get(PoolSettings.RELEASE_THRESHOLD) < Long.MAX_VALUE;
     }
 
     /** The driver reuses memory for another stream once it knows that the free has taken effect. */
@@ -371,6 +371,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
                 return true;
             });
             handles.destroy();
+            source.settle(0);
         } catch (CudaException | DeviceException e) {
             throw blocks.notTakenBack(held, e);
         }

@@ -6,6 +6,7 @@ import allocator.cuda.driver.CudaPools;
 import allocator.cuda.driver.PoolAttribute;
 import allocator.provider.support.BlockLedger;
 import allocator.provider.support.Limit;
+import allocator.provider.support.budget.Budget;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.provider.support.event.DeviceCall;
 import allocator.provider.support.event.DevicePart;
@@ -34,13 +35,20 @@ final class PoolSource {
     private final long pool;
     private final long ownStream;
     private final Limit limit;
+    private final Budget budget;
     private final BlockLedger<CudaSyncStream> blocks;
     private final Object limitLock = new Object();
 
     private volatile long lastBytesHeld;
 
-    /** The most that the pool held under a limit. Guarded by the lock of the limit. */
+    /** The most that the pool held under a limit. Guarded by the lock of the limit, as what follows. */
     private long peakWithinLimit;
+
+    /** What the budget of the device is charged with: what the pool held when it was asked last under a limit. */
+    private long charged;
+
+    /** The budget's numbers when it rejected the latest allocation; {@code null} if it did not. */
+    private Budget.@Nullable Status rejection;
 
     PoolSource(CudaDevice device, PoolHandles handles, Limit limit, BlockLedger<CudaSyncStream> blocks) {
         AllocatorEvents.prepare();
@@ -49,6 +57,7 @@ final class PoolSource {
         ownStream = handles.stream();
         this.limit = limit;
         this.blocks = blocks;
+        budget = Budget.ofMemory(device.defaultMemory());
         driver = device.driver();
         pools = driver.pools();
         ordinal = device.ordinal();
@@ -76,9 +85,14 @@ final class PoolSource {
      * @throws OutOfMemoryException if limit or device have not enough memory
      */
     long allocate(long byteSize, @Nullable CudaSyncStream stream, boolean isReserve) {
-        return limit.isLimited()
+        return isLimited()
                 ? allocateWithinLimit(byteSize, stream, isReserve)
                 : allocateOrRetry(byteSize, stream, isReserve);
+    }
+
+    /** Returns whether a limit, or that of the device, is checked after each allocation. */
+    boolean isLimited() {
+        return limit.isLimited() || budget.isLimited();
     }
 
     private long allocateOrRetry(long byteSize, @Nullable CudaSyncStream stream, boolean isReserve) {
@@ -111,7 +125,7 @@ final class PoolSource {
             if (stream == null) {
                 device.synchronizeStream(ownStream);
             }
-            if (!limit.isLimited() || isWithinLimit()) {
+            if (!Thread.holdsLock(limitLock) || isWithinLimit()) {
                 address = taken;
             }
         } finally {
@@ -126,12 +140,35 @@ final class PoolSource {
 
     private boolean isWithinLimit() {
         final long held = bytesHeld();
-        if (held > limit.bytes()) {
+        if (limit.available(held) < 0 || !isCharged(held)) {
             return false;
         }
         // The driver's own high-water mark also counts what was taken and given back at once.
         peakWithinLimit = Math.max(peakWithinLimit, held);
         return true;
+    }
+
+    /** Charges the budget of the device with what the pool holds; returns whether the budget grants it. */
+    private boolean isCharged(long held) {
+        if (held > charged) {
+            rejection = budget.charge(held - charged);
+            if (rejection != null) {
+                return false;
+            }
+        } else {
+            budget.release(charged - held);
+        }
+        charged = held;
+        return true;
+    }
+
+    /** Charges the budget of the device no more than the pool holds. */
+    void settle(long held) {
+        synchronized (limitLock) {
+            if (held < charged) {
+                isCharged(held);
+            }
+        }
     }
 
     /** Waits for the device, so that queued frees take effect; returns how that went, for a message. */
@@ -146,15 +183,20 @@ final class PoolSource {
 
     private long allocateWithinLimit(long byteSize, @Nullable CudaSyncStream stream, boolean isReserve) {
         synchronized (limitLock) {
-            if (byteSize > limit.bytes() - blocks.bytesInUse()) {
+            if (byteSize > limit.available(blocks.bytesInUse())) {
                 throw outOfMemory("The limit of arena.max_mem is reached", byteSize, null);
             }
+            rejection = null;
             long address = tryWithinLimit(byteSize, stream, isReserve);
             if (address == 0) {
                 blocks.returnAgain();
                 synchronizeDevice();
                 trim();
                 address = tryWithinLimit(byteSize, stream, isReserve);
+            }
+            if (address == 0 && rejection != null) {
+                blocks.failed();
+                throw budget.outOfMemory(rejection, device.defaultMemory(), byteSize, "");
             }
             if (address == 0) {
                 throw outOfMemory(
@@ -167,8 +209,9 @@ final class PoolSource {
     /** Allocates; returns {@code 0} if the pool would then hold more than the limit. */
     private long tryWithinLimit(long byteSize, @Nullable CudaSyncStream stream, boolean isReserve) {
         final long held = bytesHeld();
-        final boolean mayExtend = byteSize <= limit.bytes() - held;
-        if (held > limit.bytes() || (!mayExtend && byteSize > held - attribute(PoolAttribute.USED_MEM_CURRENT))) {
+        final long left = Math.min(limit.available(held), leftInBudget(held));
+        final boolean mayExtend = byteSize <= left;
+        if (left < 0 || (!mayExtend && byteSize > held - attribute(PoolAttribute.USED_MEM_CURRENT))) {
             return 0;
         }
         final long address;
@@ -182,6 +225,18 @@ final class PoolSource {
             trim(handle(stream));
         }
         return address;
+    }
+
+    /**
+     * Returns how much more than it holds the budget of the device lets the pool hold, and notes why it is not more.
+     */
+    private long leftInBudget(long held) {
+        final Budget.Status status = budget.status();
+        final long left = charged + status.available() - held;
+        if (left < limit.available(held)) {
+            rejection = status;
+        }
+        return status.limit() == Budget.UNLIMITED ? Long.MAX_VALUE : left;
     }
 
     /** Returns what was given back on a stream just now to the device, if that is possible: the failure counts. */
@@ -202,6 +257,7 @@ final class PoolSource {
     private void trim() {
         pools.memPoolTrimTo(ordinal, pool, 0);
         device.checks().hostWaited();
+        settle(bytesHeld());
     }
 
     /**
@@ -215,6 +271,7 @@ final class PoolSource {
         final DeviceCall call = AllocatorEvents.shrinking(device.defaultMemory(), DevicePart.POOL, 0);
         final boolean isTrimmed = calls.attempt(() -> pools.memPoolTrimTo(ordinal, pool, bytesToKeep));
         final long after = isTrimmed ? bytesHeld() : before;
+        settle(after);
         call.measured(Math.max(0, before - after));
         call.end(isTrimmed, 0);
         return after;
@@ -234,7 +291,7 @@ final class PoolSource {
 
     /** Bytes that the pool holds. Under a limit, waits for an allocation that may yet be found too much. */
     long settledBytesHeld() {
-        if (!limit.isLimited()) {
+        if (!isLimited()) {
             return bytesHeld();
         }
         synchronized (limitLock) {
@@ -244,7 +301,7 @@ final class PoolSource {
 
     /** The most that the pool held, as far as the driver knows it apart from what the limit rejected. */
     long peakBytesHeld(long heldNow) {
-        if (!limit.isLimited()) {
+        if (!isLimited()) {
             return attribute(PoolAttribute.RESERVED_MEM_HIGH);
         }
         synchronized (limitLock) {

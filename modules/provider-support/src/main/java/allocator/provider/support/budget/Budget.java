@@ -2,8 +2,10 @@ package allocator.provider.support.budget;
 
 import allocator.provider.support.internal.BriefLock;
 import allocator.provider.support.internal.ChangeMark;
+import allocator.spi.DeviceType;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
 import allocator.spi.OutOfMemoryException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
@@ -28,7 +30,11 @@ public final class Budget implements AutoCloseable {
     /** The limit of a budget without a limit. */
     public static final long UNLIMITED = Long.MAX_VALUE;
 
+    private static final MemoryLocation HOST = new MemoryLocation(DeviceType.CPU, 0, 0, MemoryType.DEFAULT);
     private static final ConcurrentMap<MemoryLocation, Budget> OF_DEVICES = new ConcurrentHashMap<>();
+
+    /** Causes may form a cycle. */
+    private static final int MOST_CAUSES = 8;
 
     private final String name;
     private final @Nullable Budget parent;
@@ -40,7 +46,7 @@ public final class Budget implements AutoCloseable {
     private final boolean isOfProcess;
 
     // Guarded by the lock
-    private long limit;
+    private volatile long limit; // also read without the lock
     private long reservation;
     private long charge;
     private long ownCharges;
@@ -102,6 +108,37 @@ public final class Budget implements AutoCloseable {
     }
 
     /**
+     * {@return the {@linkplain #ofDevice budget of the device} that a memory is of, which a provider charges with what
+     * it holds} Memory that a device shares with the host is the host's.
+     *
+     * @param memory the memory
+     */
+    public static Budget ofMemory(MemoryInfo memory) {
+        final MemoryLocation location = memory.location();
+        return ofDevice(location.memoryType() == MemoryType.DEFAULT ? location : HOST);
+    }
+
+    /**
+     * {@return whether the budget of a memory's device rejected a request} The exception may be that of an arena, whose
+     * cause is the rejection.
+     *
+     * @param failure the exception of the request
+     * @param memory the memory that was requested
+     */
+    public static boolean hasRejected(OutOfMemoryException failure, MemoryInfo memory) {
+        final String device = BudgetDump.limitedBy(ofMemory(memory).name);
+        Throwable cause = failure;
+        for (int depth = 0; cause != null && depth < MOST_CAUSES; depth++) {
+            if (cause instanceof OutOfMemoryException rejection
+                    && rejection.shortage().limitedBy().equals(device)) {
+                return true;
+            }
+            cause = cause.getCause();
+        }
+        return false;
+    }
+
+    /**
      * Creates a child. What is charged to the child is charged to this budget too.
      *
      * @param childName its name in messages
@@ -153,6 +190,22 @@ public final class Budget implements AutoCloseable {
     public @Nullable Status charge(long byteSize) {
         requireNotNegative(name, "charge", byteSize);
         return charge(byteSize, byteSize);
+    }
+
+    /**
+     * Charges bytes at this level and all above.
+     *
+     * @param byteSize number of bytes, at least 0
+     * @param memory the memory that they are of, for the exception
+     * @throws OutOfMemoryException if they were not charged
+     * @throws IllegalArgumentException if the size is negative
+     * @throws IllegalStateException if this budget or one above is closed
+     */
+    public void require(long byteSize, MemoryInfo memory) {
+        final Status rejection = charge(byteSize);
+        if (rejection != null) {
+            throw outOfMemory(rejection, memory, byteSize, "");
+        }
     }
 
     /**
@@ -278,6 +331,11 @@ public final class Budget implements AutoCloseable {
         } finally {
             lock.unlock();
         }
+    }
+
+    /** {@return whether this budget has a limit of its own; takes no lock} */
+    public boolean isLimited() {
+        return limit != UNLIMITED;
     }
 
     /** {@return limit, charge and the other numbers at this moment} */

@@ -51,13 +51,18 @@ public final class BudgetDump {
         return holders;
     }
 
+    /** Returns how a shortage names a budget. */
+    static String limitedBy(String name) {
+        return "the budget " + name;
+    }
+
     /** Returns the exception for a rejected request, with the dump and a report. */
     static OutOfMemoryException exception(
             Budget charged, Status rejection, MemoryInfo memory, long byteSize, String report) {
         final Shortage shortage = Shortage.ofBudget(
                 memory,
                 byteSize,
-                "the budget " + rejection.name(),
+                limitedBy(rejection.name()),
                 rejection.limit() == Budget.UNLIMITED ? AllocatorStats.UNLIMITED : rejection.limit(),
                 rejection.charge());
         return new OutOfMemoryException(
