@@ -11,7 +11,7 @@ import allocator.arrow.dropin.program.Redeployed;
 import allocator.arrow.dropin.program.Rejected;
 import allocator.arrow.dropin.program.Served;
 import allocator.provider.support.Limit;
-import allocator.provider.support.budget.Budget;
+import allocator.resource.budget.BudgetResource;
 import allocator.spi.EpFactory;
 import allocator.testkit.OwnJvm;
 import java.io.File;
@@ -38,7 +38,7 @@ class DropInTest {
     private static final List<Class<?>> OURS = new ArrayList<>(List.of(
             DefaultAllocationManagerFactory.class,
             ArrowMemory.class,
-            Budget.class,
+            BudgetResource.class,
             Limit.class,
             EpFactory.class,
             allocator.arena.BfcArena.class,
