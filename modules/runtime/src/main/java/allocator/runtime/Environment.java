@@ -6,6 +6,7 @@ import allocator.runtime.RegisteredProvider.Candidate;
 import allocator.runtime.SessionPlanner.Plan;
 import allocator.runtime.discovery.LoadedFactory;
 import allocator.runtime.discovery.Log;
+import allocator.runtime.discovery.ProviderSearch;
 import allocator.runtime.discovery.SearchResult;
 import allocator.runtime.inspection.AllocatorUse;
 import allocator.runtime.inspection.FailureSnapshots;
@@ -31,6 +32,7 @@ import allocator.spi.MemoryLocation;
 import allocator.spi.OptionKey;
 import allocator.spi.ShrinkReport;
 import allocator.spi.UnsupportedMemoryException;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -65,6 +67,7 @@ public final class Environment implements AutoCloseable {
     private static final int MOST_DESCRIBED = 20;
 
     private final Object lock = new Object();
+    private final ProviderSearch lists;
     private final AllocatorInstances instances = new AllocatorInstances();
     private final SharedAllocators shared;
     private final ProviderRegistry registry;
@@ -82,10 +85,12 @@ public final class Environment implements AutoCloseable {
     /**
      * Creates an environment without providers.
      *
+     * @param lists the lists of what may load
      * @param settings those of providers by key
      */
-    Environment(ProviderOrder order, InspectionOptions options, Map<String, String> settings) {
+    Environment(ProviderSearch lists, ProviderOrder order, InspectionOptions options, Map<String, String> settings) {
         AllocatorEvents.prepare();
+        this.lists = lists.withSameLists();
         inspection = new Inspection(options, failure -> snapshotAfter(failure, null), this::uses);
         leakReports = options.leakReports();
         shared = new SharedAllocators(instances, inspection.snapshots(), leakReports);
@@ -262,7 +267,39 @@ public final class Environment implements AutoCloseable {
         final Candidate candidate = Candidate.of(LoadedFactory.ofApplication(factory));
         return changed(() -> {
             requireOpen();
-            return registry.register(candidate);
+            return registry.register(List.of(candidate)).getFirst();
+        });
+    }
+
+    /**
+     * Registers the providers of a jar, or of a directory of jars, while this environment lives: ONNX Runtime's
+     * {@code RegisterExecutionProviderLibrary}. They are found as {@link EnvironmentBuilder#providersFrom} says, in a
+     * module layer of their own, and the lists of {@link EnvironmentBuilder#allowModules} and
+     * {@link EnvironmentBuilder#exclude} apply: what they keep out is not registered, and logged. All others are
+     * registered, or none.
+     *
+     * <p>Each is unregistered by its name, with {@link #unregister}. After the last one, the environment holds nothing
+     * of the layer, so that its classes are unloaded once the application and the providers let go of them. The same
+     * path may then be registered again, also with other content.
+     *
+     * @param jarOrDirectory the path
+     * @return what was registered, at least one provider, in the order of {@link EnvironmentBuilder#PROVIDER_ORDER}
+     * @throws IllegalArgumentException if the path does not exist, a jar is damaged or holds a provider that cannot be
+     *     loaded, or no provider is left to register; the message names each and says why
+     * @throws ProviderException if a provider breaks the contract
+     * @throws InvalidOptionException if a setting of this environment for one of the providers is not understood
+     * @throws IllegalStateException if a provider of such a name is registered, as those of a path that is registered
+     *     are, or the environment is closed
+     * @throws allocator.spi.AllocatorException if a provider threw it while its shared allocators were created. If this
+     *     method throws, nothing is registered, and every provider that was constructed is closed; a close that fails
+     *     is logged, and tried again when the environment is closed
+     */
+    public List<ProviderReport> registerFrom(Path jarOrDirectory) {
+        final ProviderSearch search = lists.withSameLists();
+        search.addDirectory(jarOrDirectory);
+        return changed(() -> {
+            requireOpen();
+            return registry.registerFrom(jarOrDirectory, search.find());
         });
     }
 
@@ -310,7 +347,7 @@ public final class Environment implements AutoCloseable {
         if (registry.close(provider, release, failures)) {
             Log.debug(unregistered);
         } else {
-            failures.run(() -> shared.share(provider));
+            failures.run(() -> shared.share(List.of(provider)));
         }
         failures.throwIfAny();
     }

@@ -116,12 +116,12 @@ public final class EnvironmentBuilder {
     }
 
     /**
-     * Adds a directory of jars to the search. Its jars form a module layer of their own: they see the modules of the
-     * application, but not those of another directory. May be called several times. If this project's jars are on the
-     * class path, such a layer cannot see them; the directory is then not searched, and {@link Environment#providers}
-     * reports why.
+     * Adds a directory of jars, or one jar, to the search. Its jars form a module layer of their own: they see the
+     * modules of the application, but not those of another directory. May be called several times. If this project's
+     * jars are on the class path, such a layer cannot see them; the directory is then not searched, and
+     * {@link Environment#providers} reports why.
      *
-     * @param directory a directory
+     * @param directory a directory, or a jar that needs no other one of it
      * @return this builder
      */
     public EnvironmentBuilder providersFrom(Path directory) {
@@ -167,7 +167,7 @@ public final class EnvironmentBuilder {
      *     memory
      */
     public Environment build() {
-        final Environment environment = new Environment(order, inspection, settings);
+        final Environment environment = new Environment(search, order, inspection, settings);
         try {
             environment.registerFound(search.find());
             DevicePressure.opened(environment);

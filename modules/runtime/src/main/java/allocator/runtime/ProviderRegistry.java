@@ -6,6 +6,7 @@ import allocator.runtime.discovery.Causes;
 import allocator.runtime.discovery.LoadedFactory;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.discovery.SearchResult;
+import allocator.runtime.discovery.SkippedProvider;
 import allocator.runtime.lifetime.AllocatorInstances;
 import allocator.runtime.options.DeviceLimits;
 import allocator.runtime.options.OptionPlace;
@@ -14,6 +15,7 @@ import allocator.spi.AllocatorOptions;
 import allocator.spi.DeviceType;
 import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -118,29 +120,75 @@ final class ProviderRegistry {
     }
 
     /**
-     * Registers a provider that the application constructed. If this method throws, nothing is registered. Until it
-     * returns, the provider may not be used: a call-back would use what may not be registered.
+     * Registers providers, all or none. If this method throws, nothing is registered. Until it returns, the providers
+     * may not be used: a call-back would use what may not be registered.
+     *
+     * @return their reports, in the same order
      */
-    ProviderReport register(Candidate candidate) {
-        providers.values().forEach(present -> present.requireDistinctFrom(candidate));
-        final RegisteredProvider provider = new RegisteredProvider(candidate, instances, settings);
-        DeviceLimits.apply(settings, provider.devices());
-        shared.noteOthers(provider, owner -> whyServes(owner, provider));
-        final ProviderReport report = provider.report();
-        final String registered =
-                "registered " + provider.name() + " with " + provider.devices().size() + " devices";
+    List<ProviderReport> register(List<Candidate> candidates) {
+        final List<RegisteredProvider> made = new ArrayList<>(candidates.size());
+        final List<ProviderReport> reports;
+        final List<String> registered;
+        boolean areRegistered = false;
         try {
-            providers.put(provider.name(), provider);
-            shared.share(provider);
-            everRegistered.add(provider.name());
-            provider.isOpen(true);
+            for (final Candidate candidate : candidates) {
+                providers.values().forEach(present -> present.requireDistinctFrom(candidate));
+                final RegisteredProvider provider = new RegisteredProvider(candidate, instances, settings);
+                DeviceLimits.apply(settings, provider.devices());
+                shared.noteOthers(provider, made, owner -> whyServes(owner, provider));
+                made.add(provider);
+                providers.put(provider.name(), provider);
+            }
+            reports = made.stream().map(RegisteredProvider::report).toList();
+            registered = made.stream()
+                    .map(provider -> "registered " + provider.name() + " with "
+                            + provider.devices().size() + " devices")
+                    .toList();
+            shared.share(made);
+            made.forEach(provider -> everRegistered.add(provider.name()));
+            areRegistered = true;
         } finally {
-            if (!provider.isOpen()) {
-                providers.remove(provider.name());
+            for (int i = 0; i < made.size(); i++) {
+                if (areRegistered) {
+                    made.get(i).isOpen(true);
+                } else {
+                    providers.remove(made.get(i).name());
+                }
             }
         }
-        Log.debug(registered);
-        return report;
+        for (int i = 0; i < registered.size(); i++) {
+            Log.debug(registered.get(i));
+        }
+        return reports;
+    }
+
+    /**
+     * Registers what a search of one path found, all or none, in the order of providers. What the lists of what may
+     * load keep out is logged. If this method throws, every factory is closed.
+     *
+     * @throws IllegalArgumentException if something there cannot be loaded, or nothing is left to register
+     */
+    List<ProviderReport> registerFrom(Path path, SearchResult found) {
+        try {
+            final List<SkippedProvider> faulty = found.skipped().stream()
+                    .filter(skipped -> !skipped.isKeptOut())
+                    .toList();
+            if (!faulty.isEmpty() || found.factories().isEmpty()) {
+                throw new IllegalArgumentException("no provider of " + path + " was registered: "
+                        + (faulty.isEmpty() ? found.skipped() : faulty)
+                                .stream()
+                                        .map(skipped -> skipped.name() + ": " + skipped.reason())
+                                        .collect(Collectors.joining(", ")));
+            }
+            found.skipped().forEach(skipped -> warnOfUnused(skipped.name(), skipped.reason()));
+            return register(found.factories().stream()
+                    .map(Candidate::of)
+                    .sorted(order.comparing(Candidate::name, Candidate::priority))
+                    .toList());
+        } catch (Throwable e) {
+            found.factories().forEach(this::close);
+            throw e;
+        }
     }
 
     /**
@@ -164,8 +212,11 @@ final class ProviderRegistry {
             abandon(candidates, e);
             throw e;
         }
-        failures.forEach(report -> Log.warning("provider " + report.name() + " is not used: "
-                + report.failure().orElse("")));
+        failures.forEach(report -> warnOfUnused(report.name(), report.failure().orElse("")));
+    }
+
+    private static void warnOfUnused(String provider, String reason) {
+        Log.warning("provider " + provider + " is not used: " + reason);
     }
 
     /** Warns, once, of the settings of which no provider was ever registered. */
@@ -226,7 +277,7 @@ final class ProviderRegistry {
 
     private void registerFound(Candidate candidate) {
         try {
-            register(candidate);
+            register(List.of(candidate));
         } catch (InvalidOptionException e) {
             final String prefix = OptionPlace.ENVIRONMENT.prefix(candidate.name());
             if (DeviceLimits.isKey(e.key()) || settings.keySet().stream().anyMatch(key -> key.startsWith(prefix))) {

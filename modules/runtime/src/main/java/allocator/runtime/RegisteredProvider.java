@@ -117,7 +117,8 @@ final class RegisteredProvider {
      */
     void requireDistinctFrom(Candidate other) {
         if (name().equals(other.name())) {
-            throw new IllegalStateException("EP library is already registered under " + name());
+            throw new IllegalStateException("EP library is already registered under " + name() + " (from "
+                    + candidate.loaded().origin() + ")");
         }
         final String mine = OptionPlace.SESSION.prefix(name());
         final String others = OptionPlace.SESSION.prefix(other.name());

@@ -89,7 +89,7 @@ public final class RunOptions {
          * @throws InvalidOptionException if the list is not of the accepted form
          */
         public Builder shrink(String list) {
-            shrinkTargets = ShrinkTarget.parse(list);
+            shrinkTargets = ShrinkTarget.parse(list, OptionPlace.RUN.origin());
             shrinkList = list;
             return this;
         }

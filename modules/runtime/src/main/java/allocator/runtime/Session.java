@@ -7,6 +7,8 @@ import allocator.runtime.SessionPlanner.Plan;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.inspection.AllocatorUse;
 import allocator.runtime.lifetime.AllocatorReference;
+import allocator.runtime.options.OptionPlace;
+import allocator.runtime.options.ShrinkTarget;
 import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.SessionState;
 import allocator.runtime.transfer.ProviderTransfer;
@@ -436,7 +438,8 @@ public final class Session implements AutoCloseable {
         Objects.requireNonNull(options, "options");
         Objects.requireNonNull(work, "work");
         requireOpen();
-        final List<ManagedAllocator> toShrink = allocators.arenasToShrink(options);
+        final List<ManagedAllocator> toShrink =
+                allocators.arenasToShrink(options.shrinkTargets(), options.shrinkList(), OptionPlace.RUN.origin());
         final List<RunReport.Shrunk> shrunk = new ArrayList<>(toShrink.size());
         final Failures failures = new Failures();
         final Run run = new Run(this);
@@ -513,6 +516,28 @@ public final class Session implements AutoCloseable {
     public ShrinkReport shrink(MemoryLocation location) {
         requireOpen();
         return arena(allocator(location), location, name).shrink();
+    }
+
+    /**
+     * Returns unused memory of the arenas that a list names to their devices: ONNX Runtime's
+     * {@code ShrinkMemoryArenas}, and what {@link RunOptions#SHRINK_KEY} does at the end of a run. The whole list is
+     * checked before the first arena is shrunk. May be called at any time, also during runs.
+     *
+     * @param list device types with an ordinal, {@code 0} if omitted, separated by semicolons, such as
+     *     {@code gpu:0;cpu:0}: the arenas of the devices' default memory. An empty list names none
+     * @return what was released by each arena, in the order of the list, each instance once. A shrink that fails is
+     *     reported there and logged, and the others are shrunk nevertheless
+     * @throws allocator.spi.InvalidOptionException if the list is not of that form, or names an arena that this session
+     *     does not have; no arena is shrunk
+     * @throws AllocatorClosedException if the session is closed
+     */
+    public List<RunReport.Shrunk> shrink(String list) {
+        final String origin = "Session.shrink";
+        final List<ShrinkTarget> targets = ShrinkTarget.parse(list, origin);
+        requireOpen();
+        return whileUsed(() -> allocators.arenasToShrink(targets, list, origin).stream()
+                .map(Session::shrink)
+                .toList());
     }
 
     static ManagedAllocator arena(Optional<ManagedAllocator> allocator, MemoryLocation location, String owner) {

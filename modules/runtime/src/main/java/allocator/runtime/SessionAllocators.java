@@ -146,21 +146,23 @@ final class SessionAllocators {
     }
 
     /**
-     * Finds the arenas that a run shrinks: each instance once, in the order of the list.
+     * Finds the arenas that a list names: each instance once, in the order of the list.
      *
+     * @param origin where the list was given, for a message
      * @throws InvalidOptionException if an entry of the list matches no arena
      */
-    List<ManagedAllocator> arenasToShrink(RunOptions options) {
+    List<ManagedAllocator> arenasToShrink(List<ShrinkTarget> targets, String list, String origin) {
         final List<ManagedAllocator> arenas =
                 byLocation.values().stream().filter(ManagedAllocator::isArena).toList();
         final List<ManagedAllocator> resolved = new ArrayList<>();
-        for (final ShrinkTarget target : options.shrinkTargets()) {
+        for (final ShrinkTarget target : targets) {
             final List<ManagedAllocator> matching = arenas.stream()
                     .filter(arena -> target.matches(arena.info()))
                     .toList();
             if (matching.isEmpty()) {
                 throw target.matchesNone(
-                        options.shrinkList(),
+                        list,
+                        origin,
                         arenas.stream().map(ManagedAllocator::info).toList());
             }
             for (final ManagedAllocator arena : matching) {

@@ -118,25 +118,35 @@ final class SharedAllocators {
     /**
      * Adds a note to a provider for each of its memories for which another one has the shared allocator.
      *
+     * @param before the providers that are to {@link #share} before it
      * @param why says why the provider of a name comes first
      */
-    void noteOthers(RegisteredProvider provider, UnaryOperator<String> why) {
+    void noteOthers(RegisteredProvider provider, List<RegisteredProvider> before, UnaryOperator<String> why) {
         for (final MemoryInfo info : shareable(provider)) {
             owned(info.location())
                     .map(Owned::provider)
+                    .or(() -> before.stream()
+                            .filter(other -> shareable(other).stream()
+                                    .anyMatch(memory -> memory.location().equals(info.location())))
+                            .map(RegisteredProvider::name)
+                            .findFirst())
                     .ifPresent(owner -> provider.addNote("A shared allocator is already registered for " + info
                             + ", that of " + owner + ", since " + why.apply(owner) + ": none is made"));
         }
     }
 
-    /** Creates the shared allocators of a provider, all or none, where no other provider has one. */
-    void share(RegisteredProvider provider) {
+    /** Creates the shared allocators of providers, all or none, where no other provider has one. */
+    void share(List<RegisteredProvider> providers) {
+        record Shareable(RegisteredProvider provider, MemoryInfo info) {}
         final Map<MemoryLocation, Slot> changed = new LinkedHashMap<>(slots);
-        final List<MemoryInfo> memories = shareable(provider);
+        final List<Shareable> memories = providers.stream()
+                .flatMap(provider -> shareable(provider).stream().map(info -> new Shareable(provider, info)))
+                .toList();
         final ManagedAllocator[] created = new ManagedAllocator[memories.size()];
         try {
             for (int i = 0; i < created.length; i++) {
-                final MemoryInfo info = memories.get(i);
+                final RegisteredProvider provider = memories.get(i).provider();
+                final MemoryInfo info = memories.get(i).info();
                 final Slot slot = changed.getOrDefault(info.location(), EMPTY);
                 if (slot.owned() == null) {
                     created[i] = create(provider, info, provider.options(), changed);
@@ -145,13 +155,17 @@ final class SharedAllocators {
                             new Slot(new Owned(provider.name(), info, created[i], false), slot.registered()));
                 }
             }
-            logSettings(
-                    provider.name(),
-                    provider.options(),
-                    Stream.of(created)
-                            .filter(Objects::nonNull)
-                            .map(ManagedAllocator::report)
-                            .toList());
+            for (final RegisteredProvider provider : providers) {
+                logSettings(
+                        provider.name(),
+                        provider.options(),
+                        Stream.of(created)
+                                .filter(Objects::nonNull)
+                                .filter(allocator ->
+                                        allocator.reference().provider().equals(provider.name()))
+                                .map(ManagedAllocator::report)
+                                .toList());
+            }
             slots = changed;
         } catch (Throwable e) {
             for (int i = created.length - 1; i >= 0; i--) {

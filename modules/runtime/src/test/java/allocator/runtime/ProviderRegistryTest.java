@@ -227,7 +227,7 @@ class ProviderRegistryTest {
         final FakeFactory second = FakeFactory.cpu("Cpu");
         assertThatThrownBy(() -> environment.register(second))
                 .isInstanceOf(IllegalStateException.class)
-                .hasMessage("EP library is already registered under Cpu");
+                .hasMessage("EP library is already registered under Cpu (from application)");
         assertThat(second.isClosed()).isFalse();
         assertThat(environment.providers()).hasSize(1);
     }

@@ -3,12 +3,17 @@ package allocator.runtime;
 import static allocator.testkit.FakeMemory.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
+import allocator.spi.AllocatorClosedException;
+import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryType;
 import allocator.testkit.FakeAllocator;
 import allocator.testkit.FakeFactory;
+import allocator.testkit.Faults;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -103,6 +108,42 @@ class ShrinkTargetTest {
                                 + " memory arena shrink list: ")
                 .hasMessageContaining("there are: Cpu (cpu:0), Npu (npu:1)");
         assertThat(cpu.created().getFirst().calls("shrink")).isEqualTo(0);
+    }
+
+    @Test
+    void aListGivenToASessionShrinksItsArenasAtOnce() {
+        cpu.created().getFirst().free(cpu.created().getFirst().alloc(8));
+        assertThat(session.shrink("npu:1;cpu;cpu:0"))
+                .as("each instance once, in the order of the list")
+                .extracting(
+                        shrunk -> shrunk.memory().name(),
+                        shrunk -> shrunk.report().bytesReleased())
+                .containsExactly(tuple("Npu", 0L), tuple("Cpu", 100L));
+        assertThat(session.shrink("")).isEmpty();
+        assertThat(cpu.created().getFirst().calls("shrink")).isEqualTo(1);
+    }
+
+    @Test
+    void aShrinkOfAListThatFailsIsReportedAndTheOthersAreShrunk() {
+        cpu.created().getFirst().before(Faults.on("shrink", new DeviceException("cuMemFree", null)));
+        final List<RunReport.Shrunk> shrunk = session.shrink("cpu:0;npu:1");
+        assertThat(shrunk.getFirst().failure()).hasMessage("cuMemFree");
+        assertThat(shrunk.getLast().report()).isNotNull();
+        assertThat(npu.created().getFirst().calls("shrink")).isEqualTo(1);
+    }
+
+    @Test
+    void aListGivenToASessionIsCheckedAsAWholeAndNamesTheCall() {
+        assertThatThrownBy(() -> session.shrink("cpu:x"))
+                .isInstanceOf(InvalidOptionException.class)
+                .hasMessageStartingWith(FORM.formatted("cpu:x").replace("run options", "Session.shrink"));
+        assertThatThrownBy(() -> session.shrink("cpu:0;gpu:0"))
+                .isInstanceOf(InvalidOptionException.class)
+                .hasMessageContaining("(from Session.shrink)")
+                .hasMessageContaining("gpu:0; there are: Cpu (cpu:0), Npu (npu:1)");
+        assertThat(cpu.created().getFirst().calls("shrink")).isEqualTo(0);
+        session.close();
+        assertThatThrownBy(() -> session.shrink("cpu:0")).isInstanceOf(AllocatorClosedException.class);
     }
 
     /** DisableCPUArena: without an arena there is nothing to name. */

@@ -85,7 +85,7 @@ final class PathProviders {
             providers.forEach(provider -> construct(provider, sources));
             return;
         }
-        rejected.forEach((source, why) -> search.skip(source.className(), source.module(), source.origin(), why));
+        rejected.forEach((source, why) -> search.keepOut(source.className(), source.module(), source.origin(), why));
         if (!areAllKnown) {
             search.skip(
                     type.getName(),

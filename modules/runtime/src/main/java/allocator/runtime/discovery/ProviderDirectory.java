@@ -21,8 +21,8 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * A directory of provider jars. Its modules form one module layer above the layer of this module; each module has a
- * class loader of its own.
+ * A directory of provider jars, or one jar. Its modules form one module layer above the layer of this module; each
+ * module has a class loader of its own.
  *
  * <p>The modules that provide factories are read from their descriptors. No class of a module that may not load is
  * loaded.
@@ -41,7 +41,11 @@ final class ProviderDirectory {
 
     /** Reports to the search what the directory holds. */
     void search() {
-        if (!EpFactory.class.getModule().isNamed() && Files.isDirectory(directory)) {
+        if (Files.notExists(directory)) {
+            search.skip(directory.toString(), "", directory.toString(), "the path does not exist");
+            return;
+        }
+        if (!EpFactory.class.getModule().isNamed()) {
             failDirectory(
                     "is not searched, as its modules require that of the contract, which is on the class path: put"
                             + " java.allocator's jars on the module path, or those of the provider on the class path");
@@ -52,7 +56,8 @@ final class ProviderDirectory {
         final Set<String> providers = new LinkedHashSet<>();
         modules.forEach((name, module) -> Declaration.classNames(module.descriptor())
                 .forEach(className -> search.rejection(name, className)
-                        .ifPresentOrElse(why -> fail(className, name, why), () -> providers.add(name))));
+                        .ifPresentOrElse(
+                                why -> search.keepOut(className, name, origin(name), why), () -> providers.add(name))));
         if (!providers.isEmpty()) {
             load(providers);
         } else if (search.skippedCount() == failuresBefore) {
@@ -61,14 +66,18 @@ final class ProviderDirectory {
     }
 
     private void failDirectory(String why) {
-        search.skip(directory.toString(), "", directory.toString(), "the directory " + why);
+        search.skip(directory.toString(), "", directory.toString(), (isJar() ? "the jar " : "the directory ") + why);
+    }
+
+    private boolean isJar() {
+        return Files.isRegularFile(directory);
     }
 
     /** Reads each jar by itself, since a finder over the directory fails as a whole if one jar is broken. */
     private void readJars() {
         final List<Path> jars;
-        try (Stream<Path> files = Files.list(directory)) {
-            jars = files.filter(file -> file.getFileName().toString().endsWith(".jar"))
+        try (Stream<Path> files = isJar() ? Stream.of(directory) : Files.list(directory)) {
+            jars = files.filter(file -> isJar() || file.getFileName().toString().endsWith(".jar"))
                     .sorted()
                     .toList();
         } catch (IOException | UncheckedIOException e) {
@@ -202,7 +211,7 @@ final class ProviderDirectory {
             final Declaration declaration = Declaration.load(module, className);
             final String type = declaration.type().getName();
             if (search.isExcluded(type)) {
-                fail(className, module.getName(), type + " is excluded");
+                search.keepOut(className, module.getName(), origin(module.getName()), type + " is excluded");
                 return;
             }
             controller.addOpens(module, declaration.packageName(), ProviderDirectory.class.getModule());

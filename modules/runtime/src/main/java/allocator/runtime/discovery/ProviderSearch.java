@@ -45,7 +45,16 @@ public final class ProviderSearch {
         isSearchingModulePath = value;
     }
 
-    /** Adds a directory of jars. */
+    /** {@return a search of no place yet, with the lists of what may load of this one as they are now} */
+    public ProviderSearch withSameLists() {
+        final ProviderSearch search = new ProviderSearch();
+        search.isSearchingModulePath = false;
+        search.allowed = allowed == null ? null : new LinkedHashSet<>(allowed);
+        search.excluded.addAll(excluded);
+        return search;
+    }
+
+    /** Adds a directory of jars, or one jar. */
     public void addDirectory(Path directory) {
         directories.add(Objects.requireNonNull(directory, "directory"));
     }
@@ -151,7 +160,12 @@ public final class ProviderSearch {
 
     /** Reports a provider, jar or directory that is not used. */
     void skip(String name, String module, String origin, String reason) {
-        skipped.add(new SkippedProvider(name, module, origin, reason));
+        skipped.add(new SkippedProvider(name, module, origin, reason, false));
+    }
+
+    /** Reports a provider that the lists of what may load keep out. */
+    void keepOut(String className, String module, String origin, String reason) {
+        skipped.add(new SkippedProvider(className, module, origin, reason, true));
     }
 
     /** Returns how many providers, jars and directories were reported so far. */

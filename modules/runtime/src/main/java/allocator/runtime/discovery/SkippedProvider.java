@@ -7,5 +7,6 @@ package allocator.runtime.discovery;
  * @param module its module, empty if not known
  * @param origin where it was found
  * @param reason why it is not used
+ * @param isKeptOut whether the lists of what may load keep it out, rather than a fault
  */
-public record SkippedProvider(String name, String module, String origin, String reason) {}
+public record SkippedProvider(String name, String module, String origin, String reason, boolean isKeptOut) {}

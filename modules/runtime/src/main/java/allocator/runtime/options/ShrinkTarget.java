@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * An entry in the list of arenas that a run shrinks when it ends.
+ * An entry in a list of arenas to shrink: of a call, or of those that a run shrinks when it ends.
  *
  * @param deviceType the kind of device
  * @param ordinal its number, from 0
@@ -34,37 +34,38 @@ public record ShrinkTarget(DeviceType deviceType, int ordinal) {
      * Parses a list. One semicolon may follow the last entry.
      *
      * @param list such as {@code cpu:0;gpu:0}
+     * @param origin where it was given, for a message
      * @return its entries, in order
      * @throws InvalidOptionException if it is not of the accepted form
      */
-    public static List<ShrinkTarget> parse(String list) {
+    public static List<ShrinkTarget> parse(String list, String origin) {
         final List<ShrinkTarget> targets = new ArrayList<>();
         if (!list.isEmpty()) {
             final String body = list.endsWith(";") ? list.substring(0, list.length() - 1) : list;
             for (final String text : body.split(";", -1)) {
-                targets.add(parseEntry(text, list));
+                targets.add(parseEntry(text, list, origin));
             }
         }
         return List.copyOf(targets);
     }
 
-    private static ShrinkTarget parseEntry(String text, String list) {
+    private static ShrinkTarget parseEntry(String text, String list, String origin) {
         final Matcher parts = ENTRY.matcher(text);
         if (!parts.matches() || !parts.group(3).isEmpty()) {
-            throw invalid(list, FORM, "Unsupported device id in the memory arena shrink list: " + text);
+            throw invalid(list, origin, FORM, "Unsupported device id in the memory arena shrink list: " + text);
         }
         final String type = parts.group(1);
         final DeviceType deviceType = Arrays.stream(DeviceType.values())
                 .filter(candidate -> candidate.id().equals(type))
                 .findFirst()
-                .orElseThrow(() ->
-                        invalid(list, FORM, "Unsupported device specified in the memory arena shrink list: " + type));
+                .orElseThrow(() -> invalid(
+                        list, origin, FORM, "Unsupported device specified in the memory arena shrink list: " + type));
         final String ordinal = parts.group(2);
         if (ordinal == null || ordinal.isEmpty()) {
             return new ShrinkTarget(deviceType, 0);
         }
         if (!ORDINAL.matcher(ordinal).matches() || Integer.parseInt(ordinal) > MAX_ORDINAL) {
-            throw invalid(list, FORM, "Unsupported device id in the memory arena shrink list: " + ordinal);
+            throw invalid(list, origin, FORM, "Unsupported device id in the memory arena shrink list: " + ordinal);
         }
         return new ShrinkTarget(deviceType, Integer.parseInt(ordinal));
     }
@@ -80,11 +81,13 @@ public record ShrinkTarget(DeviceType deviceType, int ordinal) {
     /**
      * Makes the exception for an entry that matches no arena.
      *
+     * @param origin where the list was given
      * @param arenas the memories that have an arena
      */
-    public InvalidOptionException matchesNone(String list, List<MemoryInfo> arenas) {
+    public InvalidOptionException matchesNone(String list, String origin, List<MemoryInfo> arenas) {
         return invalid(
                 list,
+                origin,
                 ARENAS,
                 "Did not find an arena based allocator registered for device-id combination in the memory arena"
                         + " shrink list: " + this + "; there are: "
@@ -93,8 +96,8 @@ public record ShrinkTarget(DeviceType deviceType, int ordinal) {
                                 : arenas.stream().map(MemoryInfo::toString).collect(Collectors.joining(", "))));
     }
 
-    private static InvalidOptionException invalid(String list, String accepted, String reason) {
-        return new InvalidOptionException(RuntimeKeys.SHRINK, list, accepted + ". " + reason, OptionPlace.RUN.origin());
+    private static InvalidOptionException invalid(String list, String origin, String accepted, String reason) {
+        return new InvalidOptionException(RuntimeKeys.SHRINK, list, accepted + ". " + reason, origin);
     }
 
     @Override
