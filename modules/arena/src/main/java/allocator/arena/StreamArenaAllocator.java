@@ -1,8 +1,7 @@
 package allocator.arena;
 
+import allocator.provider.support.internal.SameDevice;
 import allocator.spi.AllocatorOptions;
-import allocator.spi.MemoryInfo;
-import allocator.spi.MemoryLocation;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 
@@ -26,20 +25,8 @@ public class StreamArenaAllocator extends ArenaAllocator implements StreamAwareA
      */
     @Override
     public long allocOnStream(long byteSize, SyncStream stream) {
-        requireSameDevice(stream, info());
+        SameDevice.require(stream, info());
         return arena().allocOnStream(byteSize, stream);
-    }
-
-    static void requireSameDevice(SyncStream stream, MemoryInfo info) {
-        if (!isSameDevice(stream.memory().location(), info.location())) {
-            throw new IllegalArgumentException(stream + " cannot order memory of " + info);
-        }
-    }
-
-    private static boolean isSameDevice(MemoryLocation a, MemoryLocation b) {
-        return a.deviceType() == b.deviceType()
-                && a.vendorId() == b.vendorId()
-                && a.deviceOrdinal() == b.deviceOrdinal();
     }
 
     /**

@@ -1,5 +1,6 @@
 package allocator.resource;
 
+import allocator.provider.support.internal.SameDevice;
 import allocator.resource.base.LiveTable;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
@@ -21,6 +22,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A deallocation on another stream than that of the allocation makes the latter wait on the device, or waits on the
  * host if the latter has ended.
+ *
+ * <p>Devices are compared by the locations of their memory. An allocator whose memory is at a location of another
+ * device (F-03) serves the streams that were created for that memory.
  *
  * <p>An alignment above that of the allocator's memory is rejected; {@link AlignedResource} adds larger ones. If the
  * allocator is not stream-aware, a deallocation on a stream waits for the stream.
@@ -97,6 +101,7 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
 
     @Override
     public long allocate(long byteSize, long byteAlignment, SyncStream stream) {
+        SameDevice.require(stream, memory());
         if (streamAware == null) {
             return allocate(byteSize, byteAlignment);
         }
@@ -131,6 +136,7 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
     @Override
     public void deallocate(long address, long byteSize, long byteAlignment, SyncStream stream) {
         if (address != 0) {
+            SameDevice.require(stream, memory());
             free(address, byteSize, stream);
         }
     }

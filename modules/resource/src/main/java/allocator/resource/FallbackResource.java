@@ -31,7 +31,8 @@ public final class FallbackResource extends ResourceDecorator {
      * Combines two resources.
      *
      * @param first the first choice
-     * @param second the second choice; its memory must be accessible wherever that of {@code first} is
+     * @param second the second choice; its memory must be accessible wherever that of {@code first} is, and of the same
+     *     device if calls have streams
      * @throws StackOrderException if the kind of the second cannot {@linkplain MemoryKind#canReplace replace} that of
      *     the first, or their contexts differ
      */

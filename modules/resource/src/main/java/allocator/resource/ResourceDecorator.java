@@ -1,5 +1,6 @@
 package allocator.resource;
 
+import allocator.provider.support.internal.SameDevice;
 import allocator.spi.MemoryInfo;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
@@ -18,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * again if {@code deallocateUpstream} throws: the allocation is then still live.
  *
  * <p>A decorator is always stream-ordered. Over an upstream that is not, an allocation may be used at once on any
- * stream, and a deallocation waits for its stream.
+ * stream, and a deallocation waits for its stream. The stream must be one of the upstream's device there, too.
  */
 public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
     private final MemoryResource upstream;
@@ -75,7 +76,7 @@ public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
             return ordered.allocate(byteSize, byteAlignment, stream);
         }
         if (stream != null) {
-            requireNotBoundToAnother(stream);
+            requireServed(stream);
         }
         return isReserve ? upstream.reserve(byteSize, byteAlignment) : upstream.allocate(byteSize, byteAlignment);
     }
@@ -95,7 +96,7 @@ public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
             return;
         }
         if (stream != null) {
-            requireNotBoundToAnother(stream);
+            requireServed(stream);
             if (upstream.context().equals(MemoryContext.ANY)) {
                 await(stream);
             }
@@ -118,7 +119,9 @@ public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
         }
     }
 
-    private void requireNotBoundToAnother(SyncStream stream) {
+    /** Checks a stream for an upstream that never sees it. */
+    private void requireServed(SyncStream stream) {
+        SameDevice.require(stream, upstream.memory());
         if (upstream.context() instanceof MemoryContext.StreamBound bound
                 && bound.stream().id() != stream.id()) {
             throw new IllegalArgumentException(

@@ -1,5 +1,6 @@
 package allocator.resource;
 
+import allocator.provider.support.internal.SameDevice;
 import allocator.spi.MemoryInfo;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
@@ -22,11 +23,13 @@ public final class StreamBoundResource implements MemoryResource {
      * @param upstream the resource
      * @param stream the stream
      * @throws StackOrderException if the resource is already bound to a stream
+     * @throws IllegalArgumentException if the stream is one of another device
      */
     public StreamBoundResource(StreamOrderedMemoryResource upstream, SyncStream stream) {
         if (!upstream.context().equals(MemoryContext.ANY)) {
             throw new StackOrderException(upstream + " is already bound to a stream: " + upstream.context());
         }
+        SameDevice.require(stream, upstream.memory());
         this.upstream = upstream;
         this.stream = stream;
     }

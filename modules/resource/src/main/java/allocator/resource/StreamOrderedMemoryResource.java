@@ -16,6 +16,8 @@ public interface StreamOrderedMemoryResource extends MemoryResource {
      * @param stream a stream of the same device
      * @return the address; {@code 0} if and only if {@code byteSize} is {@code 0}
      * @throws allocator.spi.AllocatorException as {@link MemoryResource#allocate(long, long)}
+     * @throws IllegalArgumentException if {@code stream} is one of another device than {@link #memory} (F-10); the
+     *     device is not asked
      * @throws IllegalStateException if {@code stream} is closed
      */
     long allocate(long byteSize, long byteAlignment, SyncStream stream);
@@ -27,6 +29,7 @@ public interface StreamOrderedMemoryResource extends MemoryResource {
      * @param stream a stream of the same device
      * @return the address; {@code 0} if and only if {@code byteSize} is {@code 0}
      * @throws allocator.spi.AllocatorException as {@link #allocate(long, long, SyncStream)}
+     * @throws IllegalArgumentException as {@link #allocate(long, long, SyncStream)}
      * @throws IllegalStateException if {@code stream} is closed
      */
     default long allocate(long byteSize, SyncStream stream) {
@@ -43,6 +46,8 @@ public interface StreamOrderedMemoryResource extends MemoryResource {
      * @param byteAlignment the requested alignment in bytes
      * @param stream a stream of the same device
      * @throws allocator.spi.AllocatorException as {@link MemoryResource#deallocate(long, long, long)}
+     * @throws IllegalArgumentException if {@code stream} is one of another device than {@link #memory} (F-10); the
+     *     memory is live
      * @throws allocator.spi.DeviceException if this resource has to wait for a stream and the device fails to: work may
      *     use the memory, so nothing has changed
      * @throws IllegalStateException if {@code stream} is closed, unless this resource only waits for streams and the
@@ -58,6 +63,7 @@ public interface StreamOrderedMemoryResource extends MemoryResource {
      * @param byteSize the requested size in bytes
      * @param stream a stream of the same device
      * @throws allocator.spi.AllocatorException as {@link #deallocate(long, long, long, SyncStream)}
+     * @throws IllegalArgumentException as {@link #deallocate(long, long, long, SyncStream)}
      * @throws IllegalStateException as {@link #deallocate(long, long, long, SyncStream)}
      */
     default void deallocate(long address, long byteSize, SyncStream stream) {

@@ -204,6 +204,20 @@ abstract class ResourceContract {
     }
 
     @Test
+    void aStreamOfAnotherDeviceIsRejectedAndChangesNothing() {
+        FakeStream other = new FakeStream(new FakeResource(0).memory());
+        StreamOrderedMemoryResource ordered = StreamOrderedMemoryResource.of(resource);
+        assertThatThrownBy(() -> ordered.allocate(100, 64, other))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("is a stream of another device");
+        long address = ordered.allocate(100, 64);
+        assertThatThrownBy(() -> ordered.deallocate(address, 100, 64, other))
+                .isInstanceOf(IllegalArgumentException.class);
+        assertThat(other.flushes()).isZero();
+        ordered.deallocate(address, 100, 64);
+    }
+
+    @Test
     void aDeallocationOnAStreamWaitsForItOverHostMemory() {
         FakeStream stream = new FakeStream(resource.memory());
         StreamOrderedMemoryResource ordered = StreamOrderedMemoryResource.of(resource);

@@ -4,6 +4,7 @@ import allocator.arena.upstream.StreamWork;
 import allocator.provider.support.Limit;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.provider.support.internal.Failures;
+import allocator.provider.support.internal.SameDevice;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
@@ -12,7 +13,6 @@ import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.InspectableAllocator;
 import allocator.spi.MemoryInfo;
-import allocator.spi.MemoryLocation;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.ShrinkReport;
@@ -113,19 +113,9 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator,
      */
     @Override
     public long allocOnStream(long byteSize, SyncStream stream) {
-        requireSameDevice(stream);
+        SameDevice.require(stream, info());
         synchronized (lock) {
             return allocate(byteSize, lanes.laneOf(stream));
-        }
-    }
-
-    private void requireSameDevice(SyncStream stream) {
-        final MemoryLocation ours = info().location();
-        final MemoryLocation theirs = stream.memory().location();
-        if (theirs.deviceType() != ours.deviceType()
-                || theirs.vendorId() != ours.vendorId()
-                || theirs.deviceOrdinal() != ours.deviceOrdinal()) {
-            throw new IllegalArgumentException(stream + " cannot order memory of " + info());
         }
     }
 

@@ -82,7 +82,8 @@ public final class BumpArena extends ChainedArena {
     }
 
     /**
-     * Makes an arena without a fallback, owned by the calling thread. It holds no memory before the first allocation.
+     * Makes an arena without a fallback, owned by the calling thread. It holds no memory before the first allocation or
+     * {@link #takeFirstRegion}.
      *
      * @param upstream the allocator that regions are taken from; the arena does not close it
      * @param config sizes and limit of the regions
@@ -92,7 +93,8 @@ public final class BumpArena extends ChainedArena {
     }
 
     /**
-     * Makes an arena owned by the calling thread. It holds no memory before the first allocation.
+     * Makes an arena owned by the calling thread. It holds no memory before the first allocation or
+     * {@link #takeFirstRegion}.
      *
      * @param upstream the allocator that regions are taken from; the arena does not close it
      * @param config sizes and limit of the regions
@@ -231,6 +233,12 @@ public final class BumpArena extends ChainedArena {
         if (fallback != null) {
             fallback.releaseFrom(keptFallbacks);
         }
+    }
+
+    @Override
+    public void takeFirstRegion() {
+        requireOwner();
+        extendIfEmpty();
     }
 
     @Override

@@ -23,4 +23,14 @@ public record BumpStats(
         long bytesHeld,
         int regions,
         long fallbackBytes,
-        long resets) {}
+        long resets) {
+    /**
+     * Returns the free bytes of what is held. A request may find less: a region's end is skipped if the request does
+     * not fit there, and alignment takes padding.
+     *
+     * @return {@code bytesHeld - bytesInUse}, {@code 0} before the first region
+     */
+    public long freeBytes() {
+        return bytesHeld - bytesInUse;
+    }
+}

@@ -59,6 +59,21 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
     }
 
     /**
+     * Takes the first region now, which is otherwise taken by the first allocation. Does nothing if there is a region.
+     *
+     * @throws OutOfMemoryException if the upstream allocator cannot serve it; the arena stays usable
+     * @throws AllocatorClosedException if the arena is closed
+     */
+    public abstract void takeFirstRegion();
+
+    final void extendIfEmpty() {
+        requireOpen();
+        if (chain.count() == 0) {
+            extend(config.initialBytes(), 1);
+        }
+    }
+
+    /**
      * Frees all blocks. The arena keeps its regions and reuses them in order.
      *
      * @throws AllocatorClosedException if the arena is closed

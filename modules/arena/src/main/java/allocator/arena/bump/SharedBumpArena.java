@@ -23,7 +23,7 @@ public final class SharedBumpArena extends ChainedArena {
     private volatile SharedCursor current = SharedCursor.nowhere(0);
 
     /**
-     * Makes an arena, which holds no memory before the first allocation.
+     * Makes an arena, which holds no memory before the first allocation or {@link #takeFirstRegion}.
      *
      * @param upstream the allocator that regions are taken from; the arena does not close it
      * @param config sizes and limit of the regions
@@ -89,6 +89,13 @@ public final class SharedBumpArena extends ChainedArena {
     long room() {
         final SharedCursor cursor = current;
         return cursor.end - cursor.get();
+    }
+
+    @Override
+    public void takeFirstRegion() {
+        synchronized (lock) {
+            extendIfEmpty();
+        }
     }
 
     /**

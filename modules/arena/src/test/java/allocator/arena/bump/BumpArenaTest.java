@@ -40,6 +40,38 @@ class BumpArenaTest {
         }
 
         @Test
+        void aFirstRegionTakenAtOnceIsFreeUntilBlocksTakeIt() {
+            BumpArena arena = fixed(1 << 20);
+            assertThat(arena.stats().freeBytes()).isZero();
+            arena.takeFirstRegion();
+            arena.takeFirstRegion();
+            assertThat(arena.stats()).isEqualTo(new BumpStats(0, 0, 0, 0, 1 << 20, 1, 0, 0));
+            assertThat(arena.stats().freeBytes()).isEqualTo(1024 << 10);
+            arena.allocate(256 << 10, 64);
+            arena.allocate(128 << 10, 32);
+            arena.allocate(512 << 10);
+            assertThat(arena.stats().freeBytes()).isEqualTo(128 << 10);
+            arena.reset();
+            assertThat(arena.stats().freeBytes()).isEqualTo(1024 << 10);
+            arena.allocate(100 << 10);
+            assertThat(arena.stats().freeBytes()).isEqualTo(924 << 10);
+            assertThat(device.requestedSizes()).containsExactly(1L << 20);
+            arena.close();
+            assertThatThrownBy(arena::takeFirstRegion).isInstanceOf(AllocatorClosedException.class);
+            assertThat(device.liveBytes()).isZero();
+        }
+
+        @Test
+        void aFirstRegionThatTheDeviceLacksLeavesTheArenaUsable() {
+            BumpArena arena = fixed(1000);
+            device.capacity(999);
+            assertThatThrownBy(arena::takeFirstRegion).isInstanceOf(OutOfMemoryException.class);
+            assertThat(arena.stats().bytesHeld()).isZero();
+            device.capacity(1000);
+            arena.allocate(1000, 1);
+        }
+
+        @Test
         void anArenaCanBeFilledToTheLastByte() {
             BumpArena arena = fixed(100);
             arena.allocate(60, 1);

@@ -26,6 +26,19 @@ class SharedBumpArenaTest {
     @Nested
     class OneThread {
         @Test
+        void hasTheFirstRegionAtOnceWhereItIsTaken() {
+            SharedBumpArena arena = new SharedBumpArena(device, BumpConfig.fixed(1000));
+            arena.takeFirstRegion();
+            arena.takeFirstRegion();
+            assertThat(arena.stats().freeBytes()).isEqualTo(1000);
+            arena.allocate(300, 1);
+            assertThat(arena.stats().freeBytes()).isEqualTo(700);
+            assertThat(device.requestedSizes()).containsExactly(1000L);
+            arena.close();
+            assertThatThrownBy(arena::takeFirstRegion).isInstanceOf(AllocatorClosedException.class);
+        }
+
+        @Test
         void getsTheAddressesOfAConfinedArena() {
             SharedBumpArena arena = new SharedBumpArena(device, new BumpConfig(100, 50, 0));
             arena.allocate(90, 1);

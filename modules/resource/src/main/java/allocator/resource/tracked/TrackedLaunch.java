@@ -56,6 +56,7 @@ public final class TrackedLaunch implements AutoCloseable {
      * Prepares all blocks, or none. Call it before the work is submitted.
      *
      * @throws TrackedBlockException if a block is freed, or a use of it on another stream is open
+     * @throws IllegalArgumentException if the stream is one of another device
      * @throws DeviceException if the driver fails
      * @throws IllegalStateException if the launch is already prepared
      */

@@ -1,6 +1,7 @@
 package allocator.resource.tracked;
 
 import allocator.provider.support.budget.Budget;
+import allocator.provider.support.internal.SameDevice;
 import allocator.resource.MemoryContext;
 import allocator.resource.MemoryResource;
 import allocator.resource.StackOrderException;
@@ -103,7 +104,7 @@ public final class TrackedMemory implements AutoCloseable {
      * @param stream the stream that orders the allocation
      * @param tag names the block in messages
      * @return the block
-     * @throws IllegalArgumentException if the size is not above zero
+     * @throws IllegalArgumentException if the size is not above zero, or the stream is one of another device
      * @throws OutOfMemoryException if the budget or the upstream has no room even after reaping; what the reap threw is
      *     suppressed in it
      * @throws DeviceException if the driver fails for this block
@@ -112,6 +113,7 @@ public final class TrackedMemory implements AutoCloseable {
         if (byteSize <= 0) {
             throw new IllegalArgumentException("byteSize is " + byteSize + ", a tracked block has at least 1");
         }
+        SameDevice.require(stream, upstream.memory());
         final long byteAlignment = upstream.memory().byteAlignment();
         final TrackedBlock block =
                 new TrackedBlock(this, byteSize, byteAlignment, LAST_GENERATION.incrementAndGet(), tag);
@@ -191,12 +193,14 @@ public final class TrackedMemory implements AutoCloseable {
      * @param stream the stream of the work
      * @throws TrackedBlockException if the block is freed, or belongs to another memory, or a use on another stream is
      *     open and nothing would order the two
+     * @throws IllegalArgumentException if the stream is one of another device; the block is as before
      * @throws DeviceException if the driver fails; the block is as before
      * @throws IllegalStateException if a stream to wait for, or with, is closed and has not ended; the block is as
      *     before
      */
     public void prepare(TrackedBlock block, Access access, SyncStream stream) {
         block.requireOwner(this);
+        SameDevice.require(stream, upstream.memory());
         final Waits waits = checked == null ? block.open(access, stream) : checked.open(block, access, stream);
         if (!waits.isNone()) {
             queue(waits, block, access, stream);

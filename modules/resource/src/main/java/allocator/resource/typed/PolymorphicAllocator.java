@@ -54,6 +54,7 @@ public record PolymorphicAllocator<L extends ValueLayout>(MemoryResource resourc
      *
      * @param stream the stream
      * @throws allocator.resource.StackOrderException if the resource is bound to a stream already
+     * @throws IllegalArgumentException if the stream is one of another device
      */
     public PolymorphicAllocator<L> on(SyncStream stream) {
         return new PolymorphicAllocator<>(

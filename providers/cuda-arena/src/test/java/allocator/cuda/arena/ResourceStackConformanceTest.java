@@ -19,12 +19,13 @@ import java.io.Writer;
 import org.junit.jupiter.api.Tag;
 
 /**
- * A stack over the arena of a device whose streams lag keeps the whole contract, with each driver call failing in turn.
+ * Stacks over the arenas of two devices whose streams lag keep the whole contract, with each driver call failing in
+ * turn.
  */
 @Tag("thorough")
 class ResourceStackConformanceTest extends SimulatedConformance {
     ResourceStackConformanceTest() {
-        super(driver -> new DecoratedFactory(new CudaArenaFactory(driver), ResourceStackConformanceTest::over));
+        super(2, driver -> new DecoratedFactory(new CudaArenaFactory(driver), ResourceStackConformanceTest::over));
     }
 
     private static Allocator over(Allocator allocator) {

@@ -71,12 +71,12 @@ public interface CudaPools {
     void memPoolSetAccess(int device, long pool, int accessingDevice, MemoryAccess access);
 
     /**
-     * Returns unused memory to the device until at most a given amount is reserved. Memory whose free has not taken
-     * effect counts as used.
+     * Returns unused memory to the device, as long as at least a given amount stays reserved. A pool returns whole
+     * allocations of its own, so more may stay. Memory whose free has not taken effect counts as used.
      *
      * @param device device ordinal
      * @param pool the pool
-     * @param minBytesToKeep reserved bytes that the pool may keep, at least {@code 0}
+     * @param minBytesToKeep reserved bytes that stay at least, not negative; a pool with fewer keeps all
      */
     void memPoolTrimTo(int device, long pool, long minBytesToKeep);
 

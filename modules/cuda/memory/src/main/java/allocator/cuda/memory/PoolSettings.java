@@ -11,7 +11,7 @@ import java.util.List;
  *
  * @param limit the most that the pool may hold, before it is rounded up to the driver's granularity
  * @param releaseThreshold how much the pool keeps when the host synchronizes with the device, in bytes
- * @param bytesToKeepOnShrink how much the pool keeps when it is shrunk, in bytes
+ * @param bytesToKeepOnShrink how much a shrink leaves in the pool at least, blocks in use included, in bytes
  * @param peers ordinals of the devices whose work may access the memory; the pool's own may be among them
  */
 public record PoolSettings(Limit limit, long releaseThreshold, long bytesToKeepOnShrink, List<Integer> peers) {
@@ -30,8 +30,8 @@ public record PoolSettings(Limit limit, long releaseThreshold, long bytesToKeepO
     public static final OptionKey<Long> BYTES_TO_KEEP_ON_SHRINK = OptionKey.bytes(
             "arena.cuda_mempool_bytes_to_keep_on_shrink",
             0,
-            "free bytes that the pool may keep when it is shrunk; the driver gives whole blocks back, so it may keep "
-                    + "less");
+            "bytes that a shrink leaves in the pool at least, if it holds them; blocks in use count, and the driver"
+                    + " returns whole allocations of its own, so it may leave more");
 
     /** All of them. */
     public static final List<OptionKey<?>> KEYS =

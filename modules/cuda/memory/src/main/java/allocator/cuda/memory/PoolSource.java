@@ -263,7 +263,7 @@ final class PoolSource {
     /**
      * Returns free memory to the device, with the event of it.
      *
-     * @param bytesToKeep what the pool need not return
+     * @param bytesToKeep what stays in the pool at least, if it holds as much
      * @param before the bytes that it holds
      * @return the bytes that it holds afterwards
      */

@@ -8,6 +8,7 @@ import allocator.cuda.driver.PoolAttribute;
 import allocator.cuda.memory.PoolSettings;
 import allocator.provider.support.BlockLedger;
 import allocator.provider.support.UseGuard;
+import allocator.provider.support.internal.SameDevice;
 import allocator.resource.MemoryKind;
 import allocator.resource.StreamOrderedMemoryResource;
 import allocator.spi.AllocatorClosedException;
@@ -133,6 +134,9 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     private long allocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
         guard.enter(this);
         try {
+            if (stream != null) {
+                SameDevice.require(stream, memory);
+            }
             return take(byteSize, byteAlignment, stream, isReserve);
         } catch (OutOfMemoryException e) {
             if (ledger.returnAgain() == 0) {
@@ -197,6 +201,7 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
         guard.enter(this);
         try {
             if (stream != null) {
+                SameDevice.require(stream, memory);
                 CudaCalls.handle(stream, streams, device, "deallocation");
             }
             CudaCalls.requireSize(ledger.sizeOfLive(address), address, byteSize);

@@ -65,6 +65,20 @@ abstract class CudaPoolsContract extends CudaContract {
         }
     }
 
+    /** The promise of cuMemPoolTrimTo; of one larger block, a driver may keep all. */
+    @Test
+    void trimmingKeepsAtLeastAsManyBytesAsAsked() {
+        final long stream = driver().streams().streamCreate(DEVICE);
+        final long pool = retainingPool();
+        driver().pools()
+                .memFreeAsync(DEVICE, driver().pools().memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, stream), stream);
+        driver().streams().streamSynchronize(DEVICE, stream);
+        driver().pools().memPoolTrimTo(DEVICE, pool, 33 * MIB);
+        assertThat(attribute(pool, PoolAttribute.RESERVED_MEM_CURRENT)).isBetween(33 * MIB, 64 * MIB);
+        driver().pools().memPoolDestroy(DEVICE, pool);
+        driver().streams().streamDestroy(DEVICE, stream);
+    }
+
     @Test
     void trimmingDoesNotAffectLiveMemory() {
         final long stream = driver().streams().streamCreate(DEVICE);

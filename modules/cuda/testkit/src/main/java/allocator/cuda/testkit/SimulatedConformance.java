@@ -20,21 +20,35 @@ import java.util.function.Supplier;
 /** The conformance kit on simulated devices whose streams lag, with each driver call failing in turn. */
 public abstract class SimulatedConformance extends AllocatorConformance {
     private final Map<EpFactory, Probe> probes = new ConcurrentHashMap<>();
+    private final int deviceCount;
     private final Function<Supplier<CudaAvailability>, EpFactory> provider;
 
     /**
-     * Creates a fixture.
+     * Creates a fixture of one device.
      *
      * @param provider creates a factory of the provider on the driver that is passed to it
      */
     protected SimulatedConformance(Function<Supplier<CudaAvailability>, EpFactory> provider) {
+        this(1, provider);
+    }
+
+    /**
+     * Creates a fixture.
+     *
+     * @param deviceCount the number of devices
+     * @param provider creates a factory of the provider on the driver that is passed to it
+     */
+    protected SimulatedConformance(int deviceCount, Function<Supplier<CudaAvailability>, EpFactory> provider) {
+        this.deviceCount = deviceCount;
         this.provider = provider;
     }
 
     @Override
     protected final EpFactory factory() {
-        final SimulatedCudaDriver driver =
-                SimulatedCudaDriver.builder().withLaggingStreams().build();
+        final SimulatedCudaDriver driver = SimulatedCudaDriver.builder()
+                .withDevices(deviceCount)
+                .withLaggingStreams()
+                .build();
         final FaultyCalls faults = new FaultyCalls();
         final EpFactory factory =
                 provider.apply(() -> new CudaAvailability.Available(new FaultyDriver(driver, faults)));

@@ -158,14 +158,27 @@ final class MemoryPool {
             if (reserved <= minBytesToKeep) {
                 break;
             }
-            free.remove(tile);
-            segments.remove(tile.address);
-            reserved -= tile.byteSize;
-            device.returnMemory(tile.byteSize);
-            device.addresses.giveBack(tile.address, tile.byteSize);
+            release(tile);
             hasReleased = true;
         }
         return hasReleased;
+    }
+
+    /** Returns each unused segment to the device without which at least this stays reserved. */
+    void trimTo(long minBytesToKeep) {
+        for (Tile tile : free.unused()) {
+            if (reserved - tile.byteSize >= minBytesToKeep) {
+                release(tile);
+            }
+        }
+    }
+
+    private void release(Tile segment) {
+        free.remove(segment);
+        segments.remove(segment.address);
+        reserved -= segment.byteSize;
+        device.returnMemory(segment.byteSize);
+        device.addresses.giveBack(segment.address, segment.byteSize);
     }
 
     void destroy() {

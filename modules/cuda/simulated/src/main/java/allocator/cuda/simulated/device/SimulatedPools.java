@@ -99,7 +99,7 @@ record SimulatedPools(Calls calls, AddressMap memory, Streams streams, Scheduler
                     if (minBytesToKeep < 0) {
                         throw new CallFailure(CudaResult.INVALID_VALUE);
                     }
-                    pool(pool, device).releaseDownTo(minBytesToKeep);
+                    pool(pool, device).trimTo(minBytesToKeep);
                 });
     }
 
