@@ -1,6 +1,7 @@
 package allocator.runtime;
 
 import allocator.runtime.AllocatorReport.Source;
+import allocator.runtime.ProviderRegistry.Scope;
 import allocator.runtime.SessionOptions.RequestedDevice;
 import allocator.runtime.lifetime.AllocatorReference;
 import allocator.spi.AllocatorOptions;
@@ -134,14 +135,14 @@ final class SessionPlanner {
      */
     Plan plan(SessionOptions options) {
         final List<ProviderDevice> devices = choose(options.requestedDevices());
-        final Map<String, AllocatorOptions> own = registry.sessionSettings(options.settings());
+        final Map<Scope, AllocatorOptions> own = registry.sessionSettings(options.settings());
         final boolean usesEnvironment = options.usesEnvironmentAllocators();
         final Set<String> providers = new TreeSet<>();
         devices.forEach(device -> providers.add(device.provider()));
         final List<String> notes = new ArrayList<>();
-        own.forEach((provider, given) -> {
-            if (!given.isEmpty() && !providers.contains(provider)) {
-                notes.add("not effective, since the session has no device of " + provider + ": " + given);
+        own.forEach((scope, given) -> {
+            if (!given.isEmpty() && devices.stream().noneMatch(scope::covers)) {
+                notes.add("not effective, since the session has no " + scope + ": " + given);
             }
         });
         final List<Part> parts = new ArrayList<>();
@@ -150,7 +151,10 @@ final class SessionPlanner {
         final Set<MemoryLocation> plannedReadOnly = new LinkedHashSet<>();
         for (final ProviderDevice device : devices) {
             final RegisteredProvider provider = registry.provider(device);
-            final AllocatorOptions given = own.getOrDefault(provider.name(), AllocatorOptions.EMPTY);
+            final AllocatorOptions given = own.entrySet().stream()
+                    .filter(entry -> entry.getKey().covers(device))
+                    .map(Map.Entry::getValue)
+                    .reduce(AllocatorOptions.EMPTY, AllocatorOptions::overriddenBy);
             for (final MemoryInfo memory : device.device().memoryInfos()) {
                 if ((memory.isReadOnly() ? plannedReadOnly : planned).add(memory.location())) {
                     parts.add(part(
@@ -212,7 +216,7 @@ final class SessionPlanner {
     /**
      * Decides on one memory.
      *
-     * @param own the session's own settings for the provider
+     * @param own the session's own settings for the device
      * @param ofEnvironment the environment's allocator that the session uses, if it uses one
      */
     private Part part(
