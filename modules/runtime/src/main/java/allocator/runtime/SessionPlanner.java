@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.Supplier;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -37,7 +37,7 @@ final class SessionPlanner {
      * @param providerName the name of its provider
      * @param isLimited whether {@code arena.max_mem} limits it
      * @param existing the reference to the allocator of the environment, with this part as a user once it is held
-     * @param acquiring returns the reference, created if it does not exist yet
+     * @param acquiring returns the reference, created for the session of that name if it does not exist yet
      */
     record Part(
             MemoryInfo info,
@@ -46,7 +46,7 @@ final class SessionPlanner {
             String providerName,
             boolean isLimited,
             @Nullable AllocatorReference existing,
-            Supplier<AllocatorReference> acquiring) {
+            Function<String, AllocatorReference> acquiring) {
         private static Part toCreate(
                 RegisteredProvider provider, MemoryInfo info, Source source, AllocatorOptions requested) {
             return new Part(
@@ -56,7 +56,7 @@ final class SessionPlanner {
                     provider.name(),
                     provider.isLimited(requested),
                     null,
-                    () -> provider.create(info, requested));
+                    session -> provider.createFor(session, info, requested));
         }
 
         /** Takes hold of what exists already, until {@link #acquire} or {@link #abandon}. Allocates nothing. */
@@ -67,8 +67,8 @@ final class SessionPlanner {
         }
 
         /** Returns the reference, created if it does not exist yet. The caller releases it. */
-        AllocatorReference acquire() {
-            return acquiring.get();
+        AllocatorReference acquire(String session) {
+            return acquiring.apply(session);
         }
 
         /** Releases what the plan holds, in place of {@link #acquire}. */
@@ -255,7 +255,7 @@ final class SessionPlanner {
                         .filter(provider -> provider.isLimited(allocator.requested()))
                         .isPresent(),
                 reference,
-                () -> reference);
+                _ -> reference);
     }
 
     private List<ProviderDevice> choose(List<RequestedDevice> requested) {
