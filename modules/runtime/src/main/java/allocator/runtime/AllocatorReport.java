@@ -48,8 +48,8 @@ public record AllocatorReport(MemoryInfo memory, String provider, String owner, 
      * @param requested the value requested by the place that overrides the others; the default if none names the key
      * @param effective the effective value; {@code null} if the provider does not report it, or the key does not apply
      *     to this memory
-     * @param origin the place that {@code requested} comes from: {@code explicit call}, {@code session},
-     *     {@code environment}, {@code runtime} or {@code default}
+     * @param origin the place that {@code requested} comes from: {@code explicit call}, {@code session}, {@code session
+     *     gpu:1} if it names that device, {@code environment}, {@code runtime} or {@code default}
      * @param why why the two differ; empty if they do not
      */
     public record Setting(

@@ -32,6 +32,11 @@ public record ProviderDevice(String provider, EpDevice device) {
                 : device.memoryInfos().getFirst().deviceOrdinal();
     }
 
+    /** Returns what names the device among those of its provider, such as {@code gpu:1}. */
+    String id() {
+        return type().id() + ":" + ordinal();
+    }
+
     Snapshot.Device describe() {
         return new Snapshot.Device(
                 provider, type().id(), ordinal(), device.hardware().name());

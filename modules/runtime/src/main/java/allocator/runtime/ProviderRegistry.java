@@ -19,6 +19,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -85,8 +86,7 @@ final class ProviderRegistry {
     /** Returns the devices of all providers that may be used: best kind first, and of one kind in their order. */
     List<ProviderDevice> devices() {
         return open().sorted(order.comparing(RegisteredProvider::name, RegisteredProvider::priority))
-                .flatMap(provider ->
-                        provider.devices().stream().map(device -> new ProviderDevice(provider.name(), device)))
+                .flatMap(ProviderRegistry::devicesOf)
                 .sorted(Comparator.comparingInt(device -> PREFERENCE.indexOf(device.type())))
                 .toList();
     }
@@ -385,18 +385,49 @@ final class ProviderRegistry {
     }
 
     /**
-     * Returns a session's own settings by provider.
+     * What a session's settings are for.
      *
-     * @throws InvalidOptionException if one is not understood, or belongs to no registered provider
+     * @param device such as {@code gpu:1}; empty for all devices of the provider
      */
-    Map<String, AllocatorOptions> sessionSettings(Map<String, String> given) {
-        final Map<String, AllocatorOptions> own = new LinkedHashMap<>();
+    record Scope(String provider, String device) {
+        boolean covers(ProviderDevice candidate) {
+            return provider.equals(candidate.provider()) && (device.isEmpty() || device.equals(candidate.id()));
+        }
+
+        @Override
+        public String toString() {
+            return "device " + (device.isEmpty() ? "" : device + " ") + "of " + provider;
+        }
+    }
+
+    /**
+     * Returns a session's own settings: those for all devices of a provider before those for one, which override them.
+     *
+     * @throws InvalidOptionException if one is not understood, or belongs to no registered provider, or to none of its
+     *     devices
+     */
+    Map<Scope, AllocatorOptions> sessionSettings(Map<String, String> given) {
+        final Map<Scope, AllocatorOptions> own = new LinkedHashMap<>();
         final Set<String> unclaimed = new TreeSet<>(given.keySet());
         unclaimed.removeIf(key -> !OptionPlace.SESSION.isOfProvider(key));
         for (final RegisteredProvider provider : providers.values()) {
-            own.put(provider.name(), OptionPlace.SESSION.select(given, provider.name(), provider.keys()));
             final String prefix = OptionPlace.SESSION.prefix(provider.name());
-            unclaimed.removeIf(key -> key.startsWith(prefix));
+            final Set<String> devices = new LinkedHashSet<>();
+            devices.add("");
+            devicesOf(provider).map(ProviderDevice::id).forEach(devices::add);
+            given.keySet().stream().filter(key -> key.startsWith(prefix)).forEach(key -> {
+                unclaimed.remove(key);
+                if (!devices.contains(OptionPlace.SESSION.device(key, provider.name()))) {
+                    throw new InvalidOptionException(
+                            key,
+                            given.getOrDefault(key, ""),
+                            "for a device that " + provider.name() + " has; it has " + describeDevices(provider),
+                            OptionPlace.SESSION.origin());
+                }
+            });
+            devices.forEach(device -> own.put(
+                    new Scope(provider.name(), device),
+                    OptionPlace.SESSION.select(given, provider.name(), device, provider.keys())));
         }
         for (final String key : unclaimed) {
             throw InvalidOptionException.unknownKey(
@@ -438,9 +469,10 @@ final class ProviderRegistry {
         if (provider.devices().isEmpty()) {
             return "no device: " + String.join(", ", provider.report().notes());
         }
-        return provider.devices().stream()
-                .map(device -> new ProviderDevice(provider.name(), device))
-                .map(device -> device.type().id() + ":" + device.ordinal())
-                .collect(Collectors.joining(", "));
+        return devicesOf(provider).map(ProviderDevice::id).collect(Collectors.joining(", "));
+    }
+
+    private static Stream<ProviderDevice> devicesOf(RegisteredProvider provider) {
+        return provider.devices().stream().map(device -> new ProviderDevice(provider.name(), device));
     }
 }

@@ -19,6 +19,7 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryRange;
 import allocator.spi.OptionKey;
+import allocator.spi.SessionAwareFactory;
 import allocator.spi.SpiLevel;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
@@ -29,6 +30,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -230,15 +232,28 @@ final class RegisteredProvider {
         return knows(OptionKey.EXCLUSIVE) && wanted.get(OptionKey.EXCLUSIVE);
     }
 
-    /** Creates an allocator and checks it; returns it to the provider at once if it breaks the contract. */
+    /** Creates an allocator of the environment as {@link #create(String, MemoryInfo, AllocatorOptions, Supplier)}. */
     AllocatorReference create(MemoryInfo info, AllocatorOptions wanted) {
-        final String operation = "createAllocator(" + info + ")";
+        return create("createAllocator", info, wanted, () -> factory.createAllocator(info, wanted));
+    }
+
+    /** Creates an allocator of a session, whose name a provider learns that asks for it. */
+    AllocatorReference createFor(String session, MemoryInfo info, AllocatorOptions wanted) {
+        return factory instanceof SessionAwareFactory aware
+                ? create(
+                        "createSessionAllocator",
+                        info,
+                        wanted,
+                        () -> aware.createSessionAllocator(info, wanted, session))
+                : create(info, wanted);
+    }
+
+    /** Creates an allocator and checks it; returns it to the provider at once if it breaks the contract. */
+    private AllocatorReference create(
+            String method, MemoryInfo info, AllocatorOptions wanted, Supplier<Allocator> creation) {
+        final String operation = method + "(" + info + ")";
         final AllocatorReference reference = new AllocatorReference(
-                instances,
-                name(),
-                keys,
-                () -> ProviderCalls.call(name(), operation, () -> factory.createAllocator(info, wanted)),
-                this::giveBack);
+                instances, name(), keys, () -> ProviderCalls.call(name(), operation, creation), this::giveBack);
         try {
             requireAsRequested(reference.allocator(), info, operation);
             if (isExclusive(wanted) && instances.references(reference.instance()) > 1) {

@@ -99,7 +99,7 @@ public final class Session implements AutoCloseable {
     }
 
     private ManagedAllocator open(Part part, UnaryOperator<Allocator> decorator) {
-        final AllocatorReference reference = part.acquire();
+        final AllocatorReference reference = part.acquire(name);
         try {
             final Allocator target = decorator.apply(reference.allocator());
             if (!target.info().equals(reference.allocator().info())) {

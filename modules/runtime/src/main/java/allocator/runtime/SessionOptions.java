@@ -177,9 +177,10 @@ public final class SessionOptions {
 
         /**
          * Sets an option: one of the keys of this class, or {@code ep.<provider name in lower case>.<key of the
-         * provider>}, such as {@code ep.cuda-arena.arena.max_mem}. A session with settings for a provider gets
-         * instances of its own from it, so that the settings are effective. Provider keys are checked when the session
-         * is opened.
+         * provider>}, such as {@code ep.cuda-arena.arena.max_mem}. With a device before the key, such as
+         * {@code ep.cuda-arena.gpu:1.arena.max_mem}, it is for the memory of that device alone, and overrides what is
+         * set for all devices of the provider. A session with settings for a device gets instances of its own there, so
+         * that the settings are effective. Provider keys are checked when the session is opened.
          *
          * @param key the key
          * @param value its value

@@ -1,6 +1,7 @@
 package allocator.runtime;
 
 import allocator.runtime.AllocatorReport.Source;
+import allocator.runtime.ProviderRegistry.Scope;
 import allocator.runtime.SessionOptions.RequestedDevice;
 import allocator.runtime.lifetime.AllocatorReference;
 import allocator.spi.AllocatorOptions;
@@ -16,7 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.Supplier;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -36,7 +37,7 @@ final class SessionPlanner {
      * @param providerName the name of its provider
      * @param isLimited whether {@code arena.max_mem} limits it
      * @param existing the reference to the allocator of the environment, with this part as a user once it is held
-     * @param acquiring returns the reference, created if it does not exist yet
+     * @param acquiring returns the reference, created for the session of that name if it does not exist yet
      */
     record Part(
             MemoryInfo info,
@@ -45,7 +46,7 @@ final class SessionPlanner {
             String providerName,
             boolean isLimited,
             @Nullable AllocatorReference existing,
-            Supplier<AllocatorReference> acquiring) {
+            Function<String, AllocatorReference> acquiring) {
         private static Part toCreate(
                 RegisteredProvider provider, MemoryInfo info, Source source, AllocatorOptions requested) {
             return new Part(
@@ -55,7 +56,7 @@ final class SessionPlanner {
                     provider.name(),
                     provider.isLimited(requested),
                     null,
-                    () -> provider.create(info, requested));
+                    session -> provider.createFor(session, info, requested));
         }
 
         /** Takes hold of what exists already, until {@link #acquire} or {@link #abandon}. Allocates nothing. */
@@ -66,8 +67,8 @@ final class SessionPlanner {
         }
 
         /** Returns the reference, created if it does not exist yet. The caller releases it. */
-        AllocatorReference acquire() {
-            return acquiring.get();
+        AllocatorReference acquire(String session) {
+            return acquiring.apply(session);
         }
 
         /** Releases what the plan holds, in place of {@link #acquire}. */
@@ -134,14 +135,14 @@ final class SessionPlanner {
      */
     Plan plan(SessionOptions options) {
         final List<ProviderDevice> devices = choose(options.requestedDevices());
-        final Map<String, AllocatorOptions> own = registry.sessionSettings(options.settings());
+        final Map<Scope, AllocatorOptions> own = registry.sessionSettings(options.settings());
         final boolean usesEnvironment = options.usesEnvironmentAllocators();
         final Set<String> providers = new TreeSet<>();
         devices.forEach(device -> providers.add(device.provider()));
         final List<String> notes = new ArrayList<>();
-        own.forEach((provider, given) -> {
-            if (!given.isEmpty() && !providers.contains(provider)) {
-                notes.add("not effective, since the session has no device of " + provider + ": " + given);
+        own.forEach((scope, given) -> {
+            if (!given.isEmpty() && devices.stream().noneMatch(scope::covers)) {
+                notes.add("not effective, since the session has no " + scope + ": " + given);
             }
         });
         final List<Part> parts = new ArrayList<>();
@@ -150,7 +151,10 @@ final class SessionPlanner {
         final Set<MemoryLocation> plannedReadOnly = new LinkedHashSet<>();
         for (final ProviderDevice device : devices) {
             final RegisteredProvider provider = registry.provider(device);
-            final AllocatorOptions given = own.getOrDefault(provider.name(), AllocatorOptions.EMPTY);
+            final AllocatorOptions given = own.entrySet().stream()
+                    .filter(entry -> entry.getKey().covers(device))
+                    .map(Map.Entry::getValue)
+                    .reduce(AllocatorOptions.EMPTY, AllocatorOptions::overriddenBy);
             for (final MemoryInfo memory : device.device().memoryInfos()) {
                 if ((memory.isReadOnly() ? plannedReadOnly : planned).add(memory.location())) {
                     parts.add(part(
@@ -212,7 +216,7 @@ final class SessionPlanner {
     /**
      * Decides on one memory.
      *
-     * @param own the session's own settings for the provider
+     * @param own the session's own settings for the device
      * @param ofEnvironment the environment's allocator that the session uses, if it uses one
      */
     private Part part(
@@ -251,7 +255,7 @@ final class SessionPlanner {
                         .filter(provider -> provider.isLimited(allocator.requested()))
                         .isPresent(),
                 reference,
-                () -> reference);
+                _ -> reference);
     }
 
     private List<ProviderDevice> choose(List<RequestedDevice> requested) {

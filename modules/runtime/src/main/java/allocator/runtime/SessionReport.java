@@ -37,7 +37,7 @@ public record SessionReport(
     List<String> warnings() {
         return allocators.stream()
                 .flatMap(allocator -> allocator.settings().stream()
-                        .filter(setting -> setting.origin().equals(OptionPlace.SESSION.origin())
+                        .filter(setting -> OptionPlace.SESSION.isOrigin(setting.origin())
                                 && isContrary(setting, allocator, allocators))
                         .map(setting -> setting.key() + "=" + setting.requested() + " is not effective on "
                                 + allocator.memory() + ": " + setting.why()))

@@ -361,6 +361,61 @@ class SessionTest {
             }
         }
 
+        private Setting limitOf(Session session, int ordinal) {
+            return session.report().allocators().stream()
+                    .filter(report ->
+                            report.memory().equals(memory("Cuda", DeviceType.GPU, ordinal, MemoryType.DEFAULT)))
+                    .flatMap(report -> report.settings().stream())
+                    .filter(setting -> setting.key().equals("arena.max_mem"))
+                    .findFirst()
+                    .orElseThrow();
+        }
+
+        private Session openOnBoth(String... settings) {
+            final SessionOptions.Builder options =
+                    SessionOptions.builder().provider("CudaArena", 0).provider("CudaArena", 1);
+            for (int i = 0; i < settings.length; i += 2) {
+                options.option(settings[i], settings[i + 1]);
+            }
+            return environment.openSession(options.build());
+        }
+
+        @Test
+        void aSettingOfOneGpuOverridesThatOfAllAndTheReportSaysSo() {
+            environment.register(gpu.withGpu(1));
+            try (Session session = openOnBoth(SESSION, "2000", "ep.cudaarena.gpu:1.arena.max_mem", "3000")) {
+                assertThat(limitOf(session, 0)).isEqualTo(new Setting("arena.max_mem", "2000", "2000", "session", ""));
+                assertThat(limitOf(session, 1))
+                        .isEqualTo(new Setting("arena.max_mem", "3000", "3000", "session gpu:1", ""));
+            }
+        }
+
+        @Test
+        void aSettingOfOneGpuLeavesTheOtherShared() {
+            environment.register(gpu.withGpu(1));
+            try (Session limited = openOnBoth("ep.cudaarena.gpu:1.arena.max_mem", "100");
+                    Session free = openOnBoth()) {
+                assertThat(limited.allocator().isSameInstanceAs(free.allocator()))
+                        .isTrue();
+                final ManagedAllocator second = limited.allocator(
+                                new MemoryLocation(DeviceType.GPU, 0, 1, MemoryType.DEFAULT))
+                        .orElseThrow();
+                assertThatThrownBy(() -> second.alloc(101)).hasMessageContaining("limit reached");
+                assertThat(limited.report().notes()).isEmpty();
+            }
+        }
+
+        @Test
+        void aSettingOfADeviceThatTheSessionDoesNotUseIsNoted() {
+            environment.register(gpu.withGpu(1));
+            try (Session session = open("ep.cudaarena.gpu:1.arena.max_mem", "5")) {
+                assertThat(session.report().notes())
+                        .singleElement()
+                        .asString()
+                        .contains("the session has no device gpu:1 of CudaArena", "arena.max_mem=5");
+            }
+        }
+
         @Test
         void aSettingThatIsNotEffectiveSaysWhy() {
             environment.register(gpu);
@@ -452,6 +507,19 @@ class SessionTest {
                     .isInstanceOf(InvalidOptionException.class)
                     .hasMessageContaining("did you mean ep.cudaarena.arena.max_mem?");
             assertThatThrownBy(() -> open("ep.cuda.arena.max_mem", "1")).isInstanceOf(InvalidOptionException.class);
+        }
+
+        @Test
+        void aSettingOfADeviceThatTheProviderDoesNotHaveIsRejectedWithThoseItHas() {
+            environment.register(gpu.withGpu(1));
+            assertThatThrownBy(() -> open("ep.cudaarena.gpu:2.arena.max_mem", "1"))
+                    .isInstanceOf(InvalidOptionException.class)
+                    .hasMessage("option ep.cudaarena.gpu:2.arena.max_mem='1' (from session) is not for a device that"
+                            + " CudaArena has; it has gpu:0, gpu:1");
+            assertThatThrownBy(() -> open("ep.cudaarena.gpu:1.arena.max_men", "1"))
+                    .hasMessageContaining("did you mean ep.cudaarena.gpu:1.arena.max_mem?");
+            assertThatThrownBy(() -> open("ep.cudaarena.gpu:1.arena.max_mem", "x"))
+                    .hasMessageContaining("option ep.cudaarena.gpu:1.arena.max_mem='x' (from session) is not");
         }
 
         @ParameterizedTest

@@ -75,6 +75,23 @@ class SettingsWarningsTest {
     }
 
     @Test
+    void aSessionWithAnotherValueOfOneDeviceIsWarnedOf() {
+        try (Environment environment = Environments.empty()) {
+            environment.register(factory);
+            serve("500", "");
+            environment
+                    .openSession(SessionOptions.builder()
+                            .name("bert")
+                            .option("ep.cuda.gpu:0.arena.max_mem", "1000")
+                            .build())
+                    .close();
+        }
+        assertThat(warnings.texts())
+                .contains("bert: arena.max_mem=1000 is not effective on Cuda (gpu:0): the provider decided otherwise;"
+                        + " its value is from elsewhere");
+    }
+
+    @Test
     void settingsOfAProviderWithoutADeviceInTheSessionAreWarnedOf() {
         try (Environment environment = Environments.empty()) {
             environment.register(factory);

@@ -9,6 +9,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** A place where options are given. Each has keys of its own, and all but a run have keys of providers. */
 public enum OptionPlace {
@@ -30,7 +32,10 @@ public enum OptionPlace {
         }
     },
 
-    /** The options of a session: its own keys and {@code ep.<provider in lower case>.<key>}. */
+    /**
+     * The options of a session: its own keys, {@code ep.<provider in lower case>.<key>}, and with a device such as
+     * {@code gpu:1.} before the key for that device alone.
+     */
     SESSION(
             "session",
             "SessionOptions",
@@ -55,6 +60,8 @@ public enum OptionPlace {
 
     /** How the keys of arenas begin, which all providers with arenas share. */
     private static final String ARENA = "arena.";
+
+    private static final Pattern OF_DEVICE = Pattern.compile("([a-z]+:[0-9]+)\\..*");
 
     /** The origin of settings that the runtime adds. */
     public static final String RUNTIME = "runtime";
@@ -81,6 +88,11 @@ public enum OptionPlace {
         return origin;
     }
 
+    /** {@return whether a setting of this origin was given here, for all devices or for one} */
+    public boolean isOrigin(String text) {
+        return text.equals(origin) || text.startsWith(origin + " ");
+    }
+
     /** {@return how a provider's keys begin here, such as {@code ep.cuda-arena.}} */
     public abstract String prefix(String provider);
 
@@ -93,28 +105,42 @@ public enum OptionPlace {
         return keys.contains(key) || isOfProvider(key) || (this == ENVIRONMENT && DeviceLimits.isKey(key));
     }
 
+    /** {@return the device that a key of a provider is for, such as {@code gpu:1}; empty if for all of the provider} */
+    public String device(String key, String provider) {
+        final Matcher rest = OF_DEVICE.matcher(key.substring(prefix(provider).length()));
+        return this == SESSION && rest.matches() ? rest.group(1) : "";
+    }
+
+    /** Selects a provider's settings for all of its devices, as {@link #select(Map, String, String, Collection)}. */
+    public AllocatorOptions select(
+            Map<String, String> settings, String provider, Collection<? extends OptionKey<?>> keys) {
+        return select(settings, provider, "", keys);
+    }
+
     /**
      * Selects a provider's settings and parses them. All settings of providers are read here. The result remembers the
      * values, see {@link AllocatorOptions#get}.
      *
-     * @return its settings, without the prefix
+     * @param device the device that the settings name, empty for those that name none
+     * @return its settings, without the prefix; the origin of those for a device names it
      * @throws InvalidOptionException for the first key that is unknown or has a value that is not accepted; it names
      *     the key with its prefix
      */
     public AllocatorOptions select(
-            Map<String, String> settings, String provider, Collection<? extends OptionKey<?>> keys) {
-        final String prefix = prefix(provider);
+            Map<String, String> settings, String provider, String device, Collection<? extends OptionKey<?>> keys) {
+        final String prefix = prefix(provider) + (device.isEmpty() ? "" : device + ".");
+        final String from = origin + (device.isEmpty() ? "" : " " + device);
         final Map<String, OptionKey<?>> byName = new TreeMap<>();
         keys.forEach(key -> byName.put(prefix + key.name(), key));
         AllocatorOptions selected = AllocatorOptions.EMPTY;
         for (final Map.Entry<String, String> setting : settings.entrySet()) {
             final String name = setting.getKey();
-            if (name.startsWith(prefix)) {
+            if (name.startsWith(prefix) && device(name, provider).equals(device)) {
                 final OptionKey<?> key = byName.get(name);
                 if (key == null) {
                     throw InvalidOptionException.unknownKey(name, setting.getValue(), origin, byName.keySet());
                 }
-                selected = selected.with(key.name(), setting.getValue(), origin);
+                selected = selected.with(key.name(), setting.getValue(), from);
                 parse(selected, key, name);
             }
         }

@@ -25,6 +25,17 @@ class OptionPlaceTest {
     }
 
     @Test
+    void theKeysOfOneDeviceAreSelectedApart() {
+        final Map<String, String> settings =
+                Map.of("ep.cuda.arena.max_mem", "5", "ep.cuda.gpu:1.arena.max_mem", "6", "ep.cuda.gpu:12.x", "7");
+        assertThat(OptionPlace.SESSION.select(settings, "Cuda", List.of(LIMIT)).toMap())
+                .containsExactly(Map.entry("arena.max_mem", "5"));
+        final AllocatorOptions ofDevice = OptionPlace.SESSION.select(settings, "Cuda", "gpu:1", List.of(LIMIT));
+        assertThat(ofDevice.toMap()).containsExactly(Map.entry("arena.max_mem", "6"));
+        assertThat(ofDevice.origin("arena.max_mem")).isEqualTo("session gpu:1");
+    }
+
+    @Test
     void theFirstInvalidKeyIsNamedWithItsPrefix() {
         final Map<String, String> settings =
                 new TreeMap<>(Map.of("ep_factory.Cuda.arena.max_mem", "x", "ep_factory.Cuda.arena.unknown", "1"));
