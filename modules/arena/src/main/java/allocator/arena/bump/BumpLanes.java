@@ -213,7 +213,7 @@ final class BumpLanes {
      */
     long reserve(long byteSize) {
         BlockRegion region = take(byteSize, Kind.RESERVE);
-        if (region == null && releaseIdle() > 0) {
+        if (region == null && relieve(common) > 0) {
             region = take(byteSize, Kind.RESERVE);
         }
         if (region == null) {

@@ -1,5 +1,6 @@
 package allocator.arena.bump;
 
+import allocator.arena.ArenaOptions;
 import allocator.spi.OptionKey;
 import java.util.List;
 import java.util.Map;
@@ -21,6 +22,14 @@ public final class BumpOptions {
 
     /** All keys of this class. */
     public static final List<OptionKey<?>> KEYS = List.of(KIND, BUMP_MAX_MEM);
+
+    /** The keys that have an effect in a bump arena, for {@link allocator.spi.AllocatorOptions#resolve}. */
+    public static final List<OptionKey<?>> APPLICABLE = List.of(
+            KIND,
+            BUMP_MAX_MEM,
+            ArenaOptions.INITIAL_CHUNK_SIZE_BYTES,
+            ArenaOptions.INITIAL_GROWTH_CHUNK_SIZE_BYTES,
+            ArenaOptions.MAX_MEM);
 
     private BumpOptions() {}
 }

@@ -222,6 +222,17 @@ class BumpAllocatorTest {
         }
 
         @Test
+        void aReserveIsServedFromMemoryThatTheDeviceHadRefused() {
+            BumpAllocator allocator = allocator("arena.max_mem", "20000");
+            long first = allocator.reserve(20_000);
+            device.failFrees(call -> call == 0);
+            allocator.free(first);
+            assertThat(allocator.stats().bytesHeld()).isEqualTo(20_000);
+            allocator.free(allocator.reserve(20_000));
+            assertThat(device.liveBytes()).isZero();
+        }
+
+        @Test
         void aRequestGetsMemoryOfItsOwnIfTheDeviceHasNoRegion() {
             device.capacity(5000);
             BumpAllocator allocator = allocator();

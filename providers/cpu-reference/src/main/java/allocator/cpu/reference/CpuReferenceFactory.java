@@ -60,13 +60,9 @@ public final class CpuReferenceFactory implements EpFactory {
             .toList();
 
     /** The keys that apply to a bump arena. */
-    private static final List<OptionKey<?>> BUMP_KEYS = List.of(
-            OptionKey.EXCLUSIVE,
-            BumpOptions.KIND,
-            BumpOptions.BUMP_MAX_MEM,
-            ArenaOptions.INITIAL_CHUNK_SIZE_BYTES,
-            ArenaOptions.INITIAL_GROWTH_CHUNK_SIZE_BYTES,
-            ArenaOptions.MAX_MEM);
+    private static final List<OptionKey<?>> BUMP_KEYS = Stream.<OptionKey<?>>concat(
+                    Stream.of(OptionKey.EXCLUSIVE), BumpOptions.APPLICABLE.stream())
+            .toList();
 
     private final Heap heap;
     private final Platform platform;

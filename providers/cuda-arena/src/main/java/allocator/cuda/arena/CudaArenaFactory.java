@@ -3,6 +3,8 @@ package allocator.cuda.arena;
 import allocator.arena.ArenaConfig;
 import allocator.arena.ArenaOptions;
 import allocator.arena.PlacementPolicy;
+import allocator.arena.bump.ArenaKind;
+import allocator.arena.bump.BumpOptions;
 import allocator.arena.plan.ArenaPlans;
 import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaDrivers;
@@ -25,8 +27,9 @@ import java.util.stream.Stream;
  * The provider {@code cuda-arena}: for each GPU an arena of device memory and one of pinned memory, which all users
  * share unless one asks for an arena of his own. Read-only memory comes block by block.
  *
- * <p>With {@code arena.use_cuda_mempool=1} device memory comes from a pool of the driver instead; arena and pool of one
- * device can be in use at once. A device without pools is served by the arena, and the settings in force say so.
+ * <p>With {@code arena.use_cuda_mempool=1} device memory comes from a pool of the driver instead, or else with
+ * {@code arena.kind=bump} from a bump arena; the three of one device can be in use at once. A device without pools is
+ * served by the arena, and the settings in force say so.
  */
 public final class CudaArenaFactory extends CudaEpFactory {
     /** {@code arena.use_cuda_mempool}. */
@@ -42,7 +45,12 @@ public final class CudaArenaFactory extends CudaEpFactory {
             .toList();
 
     private static final List<OptionKey<?>> ARENA_KEYS = Stream.<OptionKey<?>>concat(
-                    Stream.of(USE_CUDA_MEMPOOL, PeerAccess.KEY), PINNED_KEYS.stream())
+                    Stream.of(USE_CUDA_MEMPOOL, PeerAccess.KEY, BumpOptions.KIND), PINNED_KEYS.stream())
+            .toList();
+
+    private static final List<OptionKey<?>> BUMP_KEYS = Stream.<OptionKey<?>>concat(
+                    Stream.of(OptionKey.EXCLUSIVE, StreamChecks.KEY, USE_CUDA_MEMPOOL, PeerAccess.KEY),
+                    BumpOptions.APPLICABLE.stream())
             .toList();
 
     private static final List<OptionKey<?>> POOL_KEYS = Stream.<OptionKey<?>>concat(
@@ -51,12 +59,16 @@ public final class CudaArenaFactory extends CudaEpFactory {
 
     private static final List<OptionKey<?>> OPTION_KEYS = Stream.<OptionKey<?>>concat(
                     ARENA_KEYS.stream(),
-                    Stream.of(PoolSettings.RELEASE_THRESHOLD, PoolSettings.BYTES_TO_KEEP_ON_SHRINK))
+                    Stream.of(
+                            BumpOptions.BUMP_MAX_MEM,
+                            PoolSettings.RELEASE_THRESHOLD,
+                            PoolSettings.BYTES_TO_KEEP_ON_SHRINK))
             .toList();
 
     /** What users of one device share. */
     private enum Shared {
         ARENA,
+        BUMP_ARENA,
         POOL,
         PINNED_ARENA
     }
@@ -96,6 +108,12 @@ public final class CudaArenaFactory extends CudaEpFactory {
                     Shared.POOL,
                     () -> DriverPool.create(device, PoolSettings.from(options), options.resolve(POOL_KEYS)));
         }
+        if (options.get(BumpOptions.KIND) == ArenaKind.BUMP) {
+            return sharedUnlessExclusive(
+                    options,
+                    Shared.BUMP_ARENA,
+                    () -> new DeviceBumpArena(device, options, inForce(options, BUMP_KEYS)));
+        }
         return sharedUnlessExclusive(options, Shared.ARENA, () -> arena(device, config, plans, options));
     }
 
@@ -126,13 +144,13 @@ public final class CudaArenaFactory extends CudaEpFactory {
                 device,
                 config.withPlacementPolicy(served.get(ArenaOptions.POLICY)),
                 PeerAccess.ordinals(served),
-                inForce(served, !plans.isEmpty()));
+                inForce(served, ArenaOptions.applicable(ARENA_KEYS, served, !plans.isEmpty())));
         return PlannedArena.over(device, arena, plans);
     }
 
     /** The settings of an arena, also where it stands in for a pool that cannot be had. */
-    private static AllocatorOptions inForce(AllocatorOptions options, boolean hasPlans) {
-        final AllocatorOptions resolved = options.resolve(ArenaOptions.applicable(ARENA_KEYS, options, hasPlans));
+    private static AllocatorOptions inForce(AllocatorOptions options, List<OptionKey<?>> keys) {
+        final AllocatorOptions resolved = options.resolve(keys);
         return resolved.get(USE_CUDA_MEMPOOL)
                 ? resolved.served(USE_CUDA_MEMPOOL, false, "is not possible: the device has no memory pools")
                 : resolved;

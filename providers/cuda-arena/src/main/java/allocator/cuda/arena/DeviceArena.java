@@ -4,7 +4,6 @@ import allocator.arena.ArenaConfig;
 import allocator.arena.BfcArena;
 import allocator.arena.PlacementPolicy;
 import allocator.arena.StreamArenaAllocator;
-import allocator.cuda.memory.CudaAllocator;
 import allocator.cuda.memory.CudaDevice;
 import allocator.cuda.memory.CudaSyncStream;
 import allocator.cuda.memory.DeviceMemory;
@@ -16,7 +15,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The arena of a device's memory. */
-final class DeviceArena extends StreamArenaAllocator implements CudaAllocator {
+final class DeviceArena extends StreamArenaAllocator implements StreamMemory {
     private final CudaDevice device;
     private final DeviceMemory upstream;
     private final @Nullable DevicePages pages;
@@ -42,35 +41,8 @@ final class DeviceArena extends StreamArenaAllocator implements CudaAllocator {
 
     @Override
     public long allocOnStream(long byteSize, SyncStream stream) {
-        if (!(stream instanceof CudaSyncStream cudaStream)
-                || cudaStream.device().ordinal() != device.ordinal()) {
-            throw new IllegalArgumentException(stream + " is not a stream of " + device);
-        }
-        requireOpen(cudaStream);
-        cudaStream.usedBy(this);
-        final long address = arena().allocOnStream(byteSize, cudaStream);
-        if (cudaStream.isClosed()) {
-            takeBack(address, cudaStream);
-        }
-        return address;
-    }
-
-    private static void requireOpen(CudaSyncStream stream) {
-        if (stream.isClosed()) {
-            throw new IllegalStateException(stream + " is closed");
-        }
-    }
-
-    /**
-     * Takes back what was bound to a stream during its close. The end of the stream unbinds it, unless the stream has
-     * ended already. Waits for neither: work of the stream may wait for this thread.
-     */
-    private void takeBack(long address, CudaSyncStream stream) {
-        free(address);
-        if (stream.hasEnded()) {
-            releaseStream(stream);
-        }
-        requireOpen(stream);
+        final CudaSyncStream used = use(stream, device);
+        return requireStillOpen(used, arena().allocOnStream(byteSize, used));
     }
 
     @Override
