@@ -30,8 +30,8 @@ public record PoolSettings(Limit limit, long releaseThreshold, long bytesToKeepO
     public static final OptionKey<Long> BYTES_TO_KEEP_ON_SHRINK = OptionKey.bytes(
             "arena.cuda_mempool_bytes_to_keep_on_shrink",
             0,
-            "bytes that a shrink leaves in the pool at least, if it holds them; blocks in use count, and the driver"
-                    + " returns whole allocations of its own, so it may leave more");
+            "bytes that a shrink leaves in the pool at least, if it holds them, blocks in use included; the driver"
+                    + " returns pieces of 32 MiB, so it may leave up to one more");
 
     /** All of them. */
     public static final List<OptionKey<?>> KEYS =

@@ -164,11 +164,15 @@ final class MemoryPool {
         return hasReleased;
     }
 
-    /** Returns each unused segment to the device without which at least this stays reserved. */
+    /** Returns what is unused to the device, in pieces of a granule, as long as at least this stays reserved. */
     void trimTo(long minBytesToKeep) {
         for (Tile tile : free.unused()) {
+            final long excess = (reserved - minBytesToKeep) / SEGMENT_GRANULARITY * SEGMENT_GRANULARITY;
             if (reserved - tile.byteSize >= minBytesToKeep) {
                 release(tile);
+            } else if (excess > 0) {
+                release(tile);
+                addSegment(tile.byteSize - excess);
             }
         }
     }
