@@ -16,8 +16,10 @@ import java.io.IOException;
 import java.io.StringWriter;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.ref.WeakReference;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -29,10 +31,11 @@ import java.util.ServiceLoader;
  * A small day's work with each provider: options, allocate, write and read, cap, report, snapshot, shrink, close.
  * Prints one line for each: {@code cell|way|provider|ok} or {@code cell|way|provider|FAILED|why}.
  *
- * <p>Arguments: the name of the way in, then {@code providers=DIR} to search a directory, {@code simulated=no} where
- * the application cannot reach the simulated device, {@code register=yes} to register by hand what the application's
- * own loader sees, {@code messages=yes} to require that a failed request names its limit, {@code plan=FILE} for the
- * file of a plan, if none can be written to the folder of temporary files.
+ * <p>Arguments: the name of the way in, then {@code providers=DIR} to search a directory, {@code registered=DIR} to
+ * register one at an environment that lives, {@code simulated=no} where the application cannot reach the simulated
+ * device, {@code register=yes} to register by hand what the application's own loader sees, {@code messages=yes} to
+ * require that a failed request names its limit, {@code plan=FILE} for the file of a plan, if none can be written to
+ * the folder of temporary files.
  */
 public final class Day {
     private static final long LIMIT = 64 << 20;
@@ -69,6 +72,9 @@ public final class Day {
         cell("cuda-arena without a GPU", () -> requireReason("cuda-arena"));
         cell("cuda-mempool without a GPU", () -> requireReason("cuda-mempool"));
         cell("every provider found", this::requireNoFailure);
+        if (!argument("registered").isEmpty()) {
+            cell("the directory is unloaded", this::requireUnloaded);
+        }
         if (!arguments.contains("simulated=no")) {
             cell("cuda-arena simulated", () -> Gpu.work(this, "cuda-arena", Map.of()));
             cell("cuda-arena simulated compact", () -> Gpu.work(this, "cuda-arena", Map.of("arena.policy", "compact")));
@@ -120,6 +126,9 @@ public final class Day {
             builder.providersFrom(Path.of(argument("providers")));
         }
         final Environment environment = builder.build();
+        if (!argument("registered").isEmpty()) {
+            environment.registerFrom(Path.of(argument("registered")));
+        }
         if (arguments.contains("register=yes")) {
             ServiceLoader.load(EpFactory.class, Day.class.getClassLoader()).forEach(environment::register);
         }
@@ -271,6 +280,29 @@ public final class Day {
     private void requireNoFailure() {
         try (Environment environment = environment()) {
             environment.providers().forEach(report -> require(report.isRegistered(), "not registered:", report));
+        }
+    }
+
+    /** After the last provider of a directory is unregistered, its classes go, while the environment lives. */
+    private void requireUnloaded() throws Exception {
+        try (Environment environment = environment()) {
+            final List<WeakReference<ClassLoader>> loaders = new ArrayList<>();
+            work(environment, "cpu-reference", Map.of());
+            environment
+                    .openSession(SessionOptions.builder()
+                            .provider("cpu-reference")
+                            .decorator(allocator -> {
+                                loaders.add(new WeakReference<>(allocator.getClass().getClassLoader()));
+                                return allocator;
+                            })
+                            .build())
+                    .close();
+            environment.providers().forEach(report -> environment.unregister(report.name()));
+            for (int i = 0; i < 50 && loaders.getFirst().get() != null; i++) {
+                System.gc();
+                Thread.sleep(20);
+            }
+            require(loaders.getFirst().get() == null, "not unloaded:", "the directory");
         }
     }
 

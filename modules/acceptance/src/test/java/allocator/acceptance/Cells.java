@@ -15,7 +15,7 @@ import org.junit.jupiter.api.DynamicTest;
 /** One test for each line {@code cell|way|provider|result} that a program printed. */
 final class Cells {
     /** What every way in has; a program that dies early has fewer. */
-    private static final List<String> HOST = List.of(
+    static final List<String> HOST = List.of(
             "cpu-reference plan",
             "cpu-reference best-fit",
             "cpu-reference best-fit, regions as requested",

@@ -65,6 +65,26 @@ class WaysInTest {
                         "simulated=no")));
     }
 
+    /** The application registers the directory at an environment that lives, and unregisters all of it. */
+    @TestFactory
+    Stream<DynamicTest> aDirectoryRegisteredAtALiveEnvironment() throws Exception {
+        final Path registered = shipped.folder("registered", shipped.providers());
+        return Cells.of(
+                "registerFrom",
+                Started.java(List.of(
+                        DENY,
+                        "--enable-native-access=java.allocator.runtime",
+                        "-p",
+                        Shipped.path(with(shipped.runtime(), shipped.day)),
+                        "-m",
+                        MODULE,
+                        "registerFrom",
+                        "registered=" + registered,
+                        "simulated=no")),
+                Stream.concat(Cells.HOST.stream(), Stream.of("the directory is unloaded"))
+                        .toList());
+    }
+
     /** The application uses CUDA itself, and the directory has copies of the same modules. */
     @TestFactory
     Stream<DynamicTest> providersFromADirectoryBesideCuda() throws Exception {
