@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.provider.support.budget.Budget;
 import allocator.resource.AllocatorResource;
 import allocator.resource.FallbackResource;
 import allocator.resource.MemoryResource;
@@ -11,7 +12,6 @@ import allocator.resource.ResourceAllocator;
 import allocator.resource.StatisticsResource;
 import allocator.resource.StreamBoundResource;
 import allocator.resource.StreamOrderedMemoryResource;
-import allocator.resource.budget.Budget;
 import allocator.resource.budget.BudgetResource;
 import allocator.resource.tracked.Access;
 import allocator.resource.tracked.TrackedBlock;
