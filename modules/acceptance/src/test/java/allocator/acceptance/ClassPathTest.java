@@ -50,7 +50,7 @@ class ClassPathTest {
                 .contains("cpu-reference of class path: 1 devices")
                 .contains("allocator.cuda.arena.CudaArenaFactory failed: allocator.cuda.arena.CudaArenaFactory, of no"
                         + " module, is not on the allow-list")
-                .contains("the directory cannot be read: java.nio.file.NoSuchFileException: missing-folder")
+                .contains("missing-folder failed: the path does not exist")
                 .doesNotContain("is not searched");
     }
 
