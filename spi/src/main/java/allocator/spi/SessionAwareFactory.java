@@ -1,7 +1,7 @@
 package allocator.spi;
 
 /**
- * A factory that is told for which session an allocator is: the counterpart of ONNX Runtime's
+ * A factory that learns for which session an allocator is: the counterpart of ONNX Runtime's
  * {@code OrtEp::CreateAllocator}. A provider implements it to keep, count or name the memory of each session apart. For
  * all other factories, and for allocators of the environment, the runtime calls {@link #createAllocator}.
  */

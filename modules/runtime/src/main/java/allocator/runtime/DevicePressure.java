@@ -110,12 +110,10 @@ final class DevicePressure {
         final StringBuilder holders = new StringBuilder();
         others(requester).stream().limit(MOST_LISTED).forEach(allocator -> {
             try {
-                holders.append("\n  ")
-                        .append(allocator)
-                        .append(" holds ")
-                        .append(allocator.stats().bytesHeld());
+                final long held = allocator.stats().bytesHeld();
+                holders.append("\n  ").append(allocator).append(" holds ").append(held);
             } catch (AllocatorException e) {
-                holders.append(" nothing, it is closed");
+                // Closed by now, or its device fails.
             }
         });
         return new OutOfMemoryException(

@@ -127,6 +127,7 @@ final class ProviderRegistry {
      */
     List<ProviderReport> register(List<Candidate> candidates) {
         final List<RegisteredProvider> made = new ArrayList<>(candidates.size());
+        final List<DeviceLimits.Limit> limits = new ArrayList<>();
         final List<ProviderReport> reports;
         final List<String> registered;
         boolean areRegistered = false;
@@ -134,7 +135,7 @@ final class ProviderRegistry {
             for (final Candidate candidate : candidates) {
                 providers.values().forEach(present -> present.requireDistinctFrom(candidate));
                 final RegisteredProvider provider = new RegisteredProvider(candidate, instances, settings);
-                DeviceLimits.apply(settings, provider.devices());
+                limits.addAll(DeviceLimits.of(settings, provider.devices()));
                 shared.noteOthers(provider, made, owner -> whyServes(owner, provider));
                 made.add(provider);
                 providers.put(provider.name(), provider);
@@ -146,6 +147,7 @@ final class ProviderRegistry {
                     .toList();
             shared.share(made);
             made.forEach(provider -> everRegistered.add(provider.name()));
+            limits.forEach(DeviceLimits.Limit::set);
             areRegistered = true;
         } finally {
             for (int i = 0; i < made.size(); i++) {

@@ -11,7 +11,7 @@ final class SessionArenaHeapEnd {
     private static final int BYTES = 4096;
     private static final int ENDS = 40;
 
-    /** Small objects that fill what is left of the heap. */
+    /** Small objects that fill the rest of the heap. */
     private final Object[] filling = new Object[1 << 20];
 
     private int filled;
@@ -68,7 +68,7 @@ final class SessionArenaHeapEnd {
         return isAllocated;
     }
 
-    /** Fills the heap but for a number of small objects. */
+    /** Fills the heap, except room for a number of small objects. */
     private void fill(int spare) {
         for (int length = 1 << 16; length > 1 << 9; length /= 2) {
             fillWithArrays(length);

@@ -28,8 +28,18 @@ public final class DeviceLimits {
 
     private static final String MIB = " MiB";
 
-    /** A limit that is to be set. */
-    private record Limit(Budget budget, long bytes) {}
+    /**
+     * A limit that is to be set.
+     *
+     * @param budget the budget of a device
+     * @param bytes its limit
+     */
+    public record Limit(Budget budget, long bytes) {
+        /** Sets it. */
+        public void set() {
+            budget.setLimit(bytes);
+        }
+    }
 
     private DeviceLimits() {}
 
@@ -39,13 +49,14 @@ public final class DeviceLimits {
     }
 
     /**
-     * Sets the limits of devices' budgets: all or none.
+     * Reads the limits of devices.
      *
      * @param settings the settings of an environment, of which others are left out
      * @param devices the devices of a provider; what is set for others is left out
+     * @return the limits, none of which is set yet
      * @throws InvalidOptionException if a value is not accepted or above the memory of the device
      */
-    public static void apply(Map<String, String> settings, List<EpDevice> devices) {
+    public static List<Limit> of(Map<String, String> settings, List<EpDevice> devices) {
         final List<Limit> limits = new ArrayList<>();
         for (final EpDevice device : devices) {
             device.defaultMemory()
@@ -55,7 +66,7 @@ public final class DeviceLimits {
                         }
                     }));
         }
-        limits.forEach(limit -> limit.budget.setLimit(limit.bytes));
+        return limits;
     }
 
     /** {@return whether a key limits the device of a memory; {@code cuda:0} is a name of {@code gpu:0}} */

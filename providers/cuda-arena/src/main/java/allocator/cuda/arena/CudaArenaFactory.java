@@ -29,7 +29,7 @@ import java.util.stream.Stream;
  *
  * <p>With {@code arena.use_cuda_mempool=1} device memory comes from a pool of the driver instead, or else with
  * {@code arena.kind=bump} from a bump arena; the three of one device can be in use at once. A device without pools is
- * served by the arena, and the settings in force say so.
+ * served by the arena, and the effective settings say so.
  */
 public final class CudaArenaFactory extends CudaEpFactory {
     /** {@code arena.use_cuda_mempool}. */

@@ -87,7 +87,7 @@ final class PoolSource {
     long allocate(long byteSize, @Nullable CudaSyncStream stream, boolean isReserve) {
         return isLimited()
                 ? allocateWithinLimit(byteSize, stream, isReserve)
-                : allocateOrRetry(byteSize, stream, isReserve);
+                : allocateOrRetry(byteSize, stream, isReserve, false);
     }
 
     /** Returns whether a limit, or that of the device, is checked after each allocation. */
@@ -95,9 +95,9 @@ final class PoolSource {
         return limit.isLimited() || budget.isLimited();
     }
 
-    private long allocateOrRetry(long byteSize, @Nullable CudaSyncStream stream, boolean isReserve) {
+    private long allocateOrRetry(long byteSize, @Nullable CudaSyncStream stream, boolean isReserve, boolean isChecked) {
         try {
-            return allocateOnce(byteSize, stream, isReserve);
+            return allocateOnce(byteSize, stream, isReserve, isChecked);
         } catch (CudaException e) {
             if (!e.isOutOfMemory()) {
                 throw e;
@@ -109,14 +109,14 @@ final class PoolSource {
         blocks.returnAgain();
         final String hindrance = synchronizeDevice();
         try {
-            return allocateOnce(byteSize, stream, isReserve);
+            return allocateOnce(byteSize, stream, isReserve, isChecked);
         } catch (CudaException e) {
             throw e.isOutOfMemory() ? outOfMemory("The device has no memory left, " + hindrance, byteSize, e) : e;
         }
     }
 
     /** Takes and enters a block; returns {@code 0} if the pool would then hold more than the limit. */
-    private long allocateOnce(long byteSize, @Nullable CudaSyncStream stream, boolean isReserve) {
+    private long allocateOnce(long byteSize, @Nullable CudaSyncStream stream, boolean isReserve, boolean isChecked) {
         blocks.begin();
         long taken = 0;
         long address = 0;
@@ -125,7 +125,7 @@ final class PoolSource {
             if (stream == null) {
                 device.synchronizeStream(ownStream);
             }
-            if (!Thread.holdsLock(limitLock) || isWithinLimit()) {
+            if (!isChecked || isWithinLimit()) {
                 address = taken;
             }
         } finally {
@@ -216,7 +216,7 @@ final class PoolSource {
         }
         final long address;
         try {
-            address = allocateOrRetry(byteSize, stream, isReserve);
+            address = allocateOrRetry(byteSize, stream, isReserve, true);
         } catch (Throwable e) {
             trimAfterFailure(stream);
             throw e;
