@@ -3,11 +3,14 @@ package allocator.architecture.tests;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import allocator.cuda.driver.CudaFunction;
+import allocator.cuda.driver.CudaResult;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.provider.support.budget.Budget;
 import allocator.runtime.Environment;
 import allocator.runtime.ManagedAllocator;
 import allocator.runtime.Session;
+import allocator.spi.AllocatorException;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
@@ -156,6 +159,18 @@ class DeviceLimitTest {
     void aShareIsOfTheDevice() {
         try (Environment environment = open("25%")) {
             assertThat(budget(environment).status().limit()).isEqualTo(1024 * MIB / 100 * 25);
+        }
+    }
+
+    @Test
+    void aRegistrationThatFailsSetsNoLimit() {
+        driver.controls().failAlways(CudaFunction.DEVICE_PRIMARY_CTX_RETAIN, CudaResult.OUT_OF_MEMORY);
+        assertThatExceptionOfType(AllocatorException.class).isThrownBy(() -> open("64m"));
+        driver.controls().clearFailures();
+        try (Environment environment =
+                Environment.builder().modulePathProviders(false).build()) {
+            environment.register(driver.provider("cuda-arena"));
+            assertThat(budget(environment).isLimited()).isFalse();
         }
     }
 
