@@ -1,3 +1,8 @@
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.junit.platform.engine.TestExecutionResult;
@@ -7,9 +12,14 @@ import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.TestPlan;
 
-/** Prints a line for each test class as it ends, and the failures in it, for the output of {@code run-tests}. */
+/**
+ * Prints a line for each test class as it ends, and the failures in it, for the output of {@code run-tests}. At the end,
+ * the property {@code ended.classes} names a file for the counts of all of them, as cells of a table.
+ */
 public final class EndedClasses implements TestExecutionListener {
     private final Map<String, Counts> running = new ConcurrentHashMap<>();
+    private final Counts all = new Counts();
+    private int classes;
     private TestPlan plan;
 
     private static final class Counts {
@@ -17,6 +27,16 @@ public final class EndedClasses implements TestExecutionListener {
         int tests;
         int failed;
         int skipped;
+
+        void add(Counts other) {
+            tests += other.tests;
+            failed += other.failed;
+            skipped += other.skipped;
+        }
+
+        double seconds() {
+            return (System.nanoTime() - start) / 1e9;
+        }
     }
 
     @Override
@@ -57,11 +77,30 @@ public final class EndedClasses implements TestExecutionListener {
         if (isClass(test)) {
             System.out.printf(
                     "%6.1f s  %s: %d tests, %d failed, %d skipped%n",
-                    (System.nanoTime() - counts.start) / 1e9,
+                    counts.seconds(),
                     test.getLegacyReportingName(),
                     counts.tests,
                     counts.failed,
                     counts.skipped);
+            synchronized (all) {
+                classes++;
+                all.add(counts);
+            }
+        }
+    }
+
+    @Override
+    public void testPlanExecutionFinished(TestPlan finished) {
+        final String file = System.getProperty("ended.classes");
+        if (file == null) {
+            return;
+        }
+        final String cells = String.format(
+                Locale.ROOT, "%d | %d | %d | %d | %.0f", classes, all.tests, all.skipped, all.failed, all.seconds());
+        try {
+            Files.writeString(Path.of(file), cells);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

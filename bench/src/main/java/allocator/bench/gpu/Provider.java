@@ -2,55 +2,27 @@ package allocator.bench.gpu;
 
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
-import allocator.spi.DeviceDiscovery;
-import allocator.spi.EpFactory;
-import allocator.spi.MemoryInfo;
-import allocator.spi.OptionKey;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
-import java.util.ServiceLoader;
 
-/** A provider's first device, used directly, with allocators of its own. */
-final class Provider implements AutoCloseable {
-    private final EpFactory factory;
-    private final MemoryInfo memory;
-
-    private Provider(EpFactory factory, MemoryInfo memory) {
-        this.factory = factory;
-        this.memory = memory;
-    }
-
-    /** @throws IllegalStateException if there is no such provider, or it has no device */
+/** What makes the allocators of a benchmark that are called directly. */
+interface Provider extends AutoCloseable {
+    /**
+     * Opens a provider, or one of {@link OrtProvider}.
+     *
+     * @throws IllegalStateException if there is no such provider, or it has no device
+     */
     static Provider open(String name) {
-        for (EpFactory factory : ServiceLoader.load(EpFactory.class)) {
-            if (factory.name().equals(name)) {
-                final DeviceDiscovery discovery = factory.discoverDevices();
-                if (discovery.devices().isEmpty()) {
-                    throw new IllegalStateException(name + " has no device: " + discovery.notes());
-                }
-                return new Provider(
-                        factory, discovery.devices().getFirst().defaultMemory().orElseThrow());
-            }
-        }
-        throw new IllegalStateException("no provider is called " + name);
+        return OrtProvider.find(name).orElseGet(() -> SpiProvider.open(name));
     }
 
     /** Creates an allocator of the caller's own, with options beside the default ones. */
-    StreamAwareAllocator allocator(AllocatorOptions options) {
-        return (StreamAwareAllocator)
-                factory.createAllocator(memory, options.with(OptionKey.EXCLUSIVE.name(), "1", "benchmark"));
-    }
+    StreamAwareAllocator allocator(AllocatorOptions options);
 
-    void release(Allocator allocator) {
-        factory.releaseAllocator(allocator);
-    }
+    void release(Allocator allocator);
 
-    SyncStream stream() {
-        return factory.createSyncStream(memory);
-    }
+    SyncStream stream();
 
     @Override
-    public void close() {
-        factory.close();
-    }
+    void close();
 }

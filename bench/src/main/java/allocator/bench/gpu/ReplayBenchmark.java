@@ -21,6 +21,9 @@ import java.util.Arrays;
  *
  * <p>Arguments: results file, provider, trace, and the policy of the arena if it is not the default. A trace is a file
  * or the name of a bundled one. Start a JVM for each trace, so that the first replay is the first in its JVM.
+ *
+ * <p>With {@code --direct} before these there is no session, and the first direct replay is measured.
+ * {@link OrtProvider} has no other way.
  */
 public final class ReplayBenchmark {
     private static final int WARM_UP_ROUNDS = 200;
@@ -40,17 +43,22 @@ public final class ReplayBenchmark {
     /**
      * Runs the benchmark.
      *
-     * @param args results file, provider, trace, policy
+     * @param arguments {@code --direct} or not, results file, provider, trace, policy
      * @throws Exception if the trace cannot be read
      */
-    public static void main(String[] args) throws Exception {
+    public static void main(String[] arguments) throws Exception {
+        final boolean isDirect = arguments[0].equals("--direct");
+        final String[] args = isDirect ? Arrays.copyOfRange(arguments, 1, arguments.length) : arguments;
         final Path file = Path.of(args[0]);
         final Policy policy = Policy.of(args[1], args, 3);
         final Trace trace = load(args[2]);
         final String workload = workload(trace);
         final ReplayBenchmark benchmark = new ReplayBenchmark(trace, policy);
-        benchmark.throughASession(new Results(file, policy.subject()), workload);
-        benchmark.directly(new Results(file, policy.subject() + " direct"), workload);
+        final Results direct = new Results(file, policy.subject() + " direct");
+        if (!isDirect) {
+            benchmark.throughASession(new Results(file, policy.subject()), workload);
+        }
+        benchmark.directly(direct, workload, isDirect);
     }
 
     /** Reads a file, as {@code allocator replay} does, or a bundled trace if there is no such file. */
@@ -82,11 +90,15 @@ public final class ReplayBenchmark {
         }
     }
 
-    private void directly(Results results, String workload) {
+    private void directly(Results results, String workload, boolean isFirst) {
         try (Provider provider = Provider.open(policy.provider())) {
             final SyncStream[] streams = new SyncStream[trace.streamCount()];
             Arrays.setAll(streams, stream -> provider.stream());
             final DirectReplay replay = new DirectReplay(trace, streams);
+            if (isFirst) {
+                results.add(workload, 1, "ns_per_event_first", fresh(provider, replay) / (double) trace.eventCount());
+                compile(provider, replay);
+            }
             warmUp(provider, replay);
             results.add(workload, 1, "ns_per_event_cold", median(() -> fresh(provider, replay)));
             final StreamAwareAllocator allocator = provider.allocator(policy.options());
@@ -98,6 +110,16 @@ public final class ReplayBenchmark {
                 stream.close();
             }
         }
+    }
+
+    /** Lets the JVM compile what a replay calls; a session has done so before where there was one. */
+    private void compile(Provider provider, DirectReplay replay) {
+        final StreamAwareAllocator allocator = provider.allocator(policy.options());
+        final long begin = System.nanoTime();
+        while (System.nanoTime() - begin < WARM_UP_NANOS) {
+            replay.pass(allocator);
+        }
+        provider.release(allocator);
     }
 
     private void warmUp(Provider provider, DirectReplay replay) {

@@ -43,7 +43,7 @@ class RunBenchTest {
         Files.writeString(java, """
                 #!/bin/sh
                 echo "$*" >> calls
-                case $* in *ResultTable*) echo 'the table'; exit 0 ;; *bad*) echo 'no such device'; exit 1 ;; esac
+                case $* in *Table*) echo 'the table'; exit 0 ;; *bad*) echo 'no such device'; exit 1 ;; esac
                 """);
         Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwxr-xr-x"));
     }
@@ -92,6 +92,32 @@ class RunBenchTest {
                 .containsExactly(
                         "results/gpu-c0ffee.csv cuda-arena gpt2.csv",
                         "results/gpu-c0ffee.csv cuda-arena gpt2.csv compact");
+    }
+
+    @Test
+    void setsTheArenaOfOnnxRuntimeBesideOurs() throws Exception {
+        assertThat(run("onnxruntime", "none").err())
+                .isEqualTo("run-bench: none: not a folder with libonnxruntime.so\n");
+        final Path libraries = Files.createDirectory(folder.resolve("the libraries"));
+        Files.writeString(libraries.resolve("libonnxruntime.so"), "");
+        assertThat(run("onnxruntime", "the libraries").err()).contains("made without --with-onnxruntime-cuda");
+        Files.createDirectory(bundle.resolve("lib"));
+        Files.writeString(bundle.resolve("lib/onnxruntime.jar"), "");
+        final Outcome outcome = run("onnxruntime", "the libraries");
+        assertThat(outcome.exitCode()).as(outcome.err()).isZero();
+        assertThat(replays())
+                .containsExactly(
+                        "--direct results/gpu-c0ffee-onnxruntime.csv onnxruntime-cuda gpt2.csv",
+                        "--direct results/gpu-c0ffee-onnxruntime.csv empty-call gpt2.csv",
+                        "--direct results/gpu-c0ffee-onnxruntime.csv cuda-arena gpt2.csv",
+                        "--direct results/gpu-c0ffee-onnxruntime.csv cuda-mempool gpt2.csv",
+                        "--direct results/gpu-c0ffee-onnxruntime.csv cuda-arena gpt2.csv compact");
+        assertThat(calls("BudgetCost")).containsExactly("results/gpu-c0ffee-onnxruntime.csv cuda-arena");
+        assertThat(bundle.resolve("calls"))
+                .content()
+                .contains("-Donnxruntime.native.path=" + libraries)
+                .contains("OrtArenaTable")
+                .doesNotContain("ThreadsBenchmark");
     }
 
     @Test
