@@ -5,7 +5,8 @@ import org.jspecify.annotations.NullMarked;
  * libraries that it needs.
  *
  * <p>The classes are the published ones except {@code LibUtils} and {@code LibUtilsCuda}, which load the libraries:
- * they copy a library to a directory that only its owner can access, load it and delete the copy. The JVM needs
+ * they copy a library to a directory that only its owner can access, load it and delete the copy; and
+ * {@link jcuda.driver.JCudaHandles}, which makes streams and pointers from numbers. The JVM needs
  * {@code --enable-native-access=jcuda}.
  */
 @NullMarked

@@ -68,6 +68,11 @@ final class ReapingRequests {
         log(failure);
     }
 
+    /** Reaps for a call that has had its effect. */
+    void reapOthers() {
+        log(reap(null));
+    }
+
     /** Reaps; returns the first exception so far, with the later ones suppressed. */
     private @Nullable Exception reap(@Nullable Exception before) {
         try {
@@ -93,7 +98,8 @@ final class ReapingRequests {
         if (number != 0) {
             LOGGER.log(
                     Level.WARNING,
-                    "a reap for an allocation from " + upstream + " failed for another block" + LogLimit.suffix(number),
+                    "a reap of memory of " + upstream + " failed for another block than that of the call"
+                            + LogLimit.suffix(number),
                     failure);
         }
     }

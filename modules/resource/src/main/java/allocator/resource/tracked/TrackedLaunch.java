@@ -4,11 +4,12 @@ import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
- * One piece of work on a stream and all blocks it uses. Add the blocks with {@link #uses}, call {@link #prepare},
- * submit the work, call {@link #commit}. A block that is added twice counts once, with its strongest access. Not
- * thread-safe.
+ * One piece of work on a stream and all blocks it uses. Add the blocks with {@link #uses} and call {@link #run}; or,
+ * where a callback does not fit, call {@link #prepare}, submit the work, call {@link #commit}. A block that is added
+ * twice counts once, with its strongest access. Not thread-safe.
  *
  * <p>Closing a prepared launch without a commit means that the work may or may not have been submitted: the next use of
  * its blocks then waits for all work submitted to the stream. {@link #cancel} means that it was not submitted.
@@ -50,6 +51,25 @@ public final class TrackedLaunch implements AutoCloseable {
         }
         uses.add(new Use(block, access));
         return this;
+    }
+
+    /**
+     * Makes a whole launch: prepares all blocks, calls what submits the work, records the uses, and reaps pending
+     * blocks. If the callback throws, the work may or may not have been submitted: the next use of the blocks waits for
+     * all work submitted to the stream. The reap fails for other blocks only, which is logged.
+     *
+     * @param work submits work to the stream that it is given, such as a kernel; it must not wait for that work
+     * @throws TrackedBlockException as {@link #prepare}; nothing is submitted
+     * @throws DeviceException as {@link #prepare} and {@link #commit}
+     * @throws IllegalStateException as {@link #prepare} and {@link #commit}
+     */
+    public void run(Consumer<? super SyncStream> work) {
+        prepare();
+        try (this) {
+            work.accept(stream);
+            commit();
+        }
+        memory.reapOthers();
     }
 
     /**

@@ -341,6 +341,11 @@ public final class TrackedMemory implements AutoCloseable {
         return pending.reap();
     }
 
+    /** Reaps after a launch, whose blocks a failure is not about: it is logged. */
+    void reapOthers() {
+        requests.reapOthers();
+    }
+
     /**
      * Reaps until no block is pending, or the time is over. An interrupt does not end the wait and stays pending.
      *

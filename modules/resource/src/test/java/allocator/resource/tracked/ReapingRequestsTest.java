@@ -9,6 +9,7 @@ import allocator.resource.MemoryResource;
 import allocator.resource.budget.BudgetResource;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.SyncStream;
 import allocator.testkit.FakeStream;
 import java.util.ArrayList;
 import java.util.List;
@@ -71,6 +72,21 @@ class ReapingRequestsTest {
         assertThat(records).hasSize(1);
         verifyEmpty(memory, wide);
         assertThat(budget.status().charge()).isZero();
+    }
+
+    @Test
+    void aLaunchReapsAndAFailureOfAnotherBlockIsLogged() {
+        Budget wide = Budget.of("wide", 10 * BYTES);
+        TrackedMemory memory = full(resource, wide);
+        TrackedBlock third = memory.allocate(400, stream, "third");
+        List<SyncStream> launched = new ArrayList<>();
+        List<LogRecord> records =
+                logged(() -> memory.launch(stream).uses(third, Access.WRITE).run(launched::add));
+        assertThat(launched).containsExactly(stream);
+        assertThat(records).hasSize(1);
+        assertThat(memory.status().pending()).isEqualTo(BYTES / 2);
+        memory.free(third);
+        verifyEmpty(memory, wide);
     }
 
     @Test

@@ -280,6 +280,21 @@ class TrackedMemoryTest {
         }
 
         @Test
+        void aBlockOfALaunchWhoseCallbackThrowsIsReapedAfterAllWorkOfItsStream() {
+            TrackedBlock block = memory.allocate(MIB, one, "test");
+            assertThatThrownBy(
+                            () -> memory.launch(two).uses(block, Access.WRITE).run(stream -> {
+                                throw new IllegalStateException("no kernel");
+                            }))
+                    .hasMessage("no kernel");
+            memory.free(block);
+            events.advance(one);
+            assertThat(memory.reap()).isZero();
+            events.advance(two);
+            assertThat(memory.reap()).isEqualTo(MIB);
+        }
+
+        @Test
         void aReapThatFailsForABlockLeavesItPending() {
             TrackedBlock first = memory.allocate(MIB, one, "first");
             TrackedBlock second = memory.allocate(MIB, one, "second");

@@ -13,4 +13,9 @@ class GpuStreamSamplesTest extends StreamSamplesContract {
 
     @Override
     void closeDriver() {}
+
+    @Override
+    KernelSample.Add kernel() {
+        return KernelSample.load();
+    }
 }

@@ -2,6 +2,7 @@ package allocator.cuda.resource;
 
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.simulated.SimulatedCudaDriver;
+import jcuda.driver.JCudaHandles;
 
 /** On a simulated device whose streams lag; closing it proves that nothing leaked. */
 class SimulatedStreamSamplesTest extends StreamSamplesContract {
@@ -16,5 +17,22 @@ class SimulatedStreamSamplesTest extends StreamSamplesContract {
     @Override
     void closeDriver() {
         driver.close();
+    }
+
+    /** A copy is the sum with zeros. */
+    @Override
+    KernelSample.Add kernel() {
+        return (stream, target, source, count) -> driver.memory()
+                .memcpyDtoDAsync(
+                        0,
+                        JCudaHandles.address(target),
+                        JCudaHandles.address(source),
+                        4L * count,
+                        JCudaHandles.handle(stream));
+    }
+
+    @Override
+    float right(int index) {
+        return 0;
     }
 }
