@@ -47,6 +47,7 @@ public final class CudaDevice implements AutoCloseable {
     private final StreamOwner<CudaSyncStream> streamOwner = new Streams();
     private final StreamChecks checks;
     private final Lifecycle lifecycle = new Lifecycle();
+    private final boolean isOfFactory;
     private final Object contextLock = new Object();
     private volatile @Nullable DeviceContext context;
 
@@ -89,6 +90,11 @@ public final class CudaDevice implements AutoCloseable {
 
     /** A device of a factory, which releases it. */
     CudaDevice(CudaDriver driver, CudaDeviceInfo info) {
+        this(driver, info, true);
+    }
+
+    private CudaDevice(CudaDriver driver, CudaDeviceInfo info, boolean isOfFactory) {
+        this.isOfFactory = isOfFactory;
         this.driver = driver;
         this.info = info;
         checks = StreamChecks.of(driver);
@@ -116,7 +122,7 @@ public final class CudaDevice implements AutoCloseable {
                         "there is no gpu:" + ordinal + "; the CUDA driver lists " + count + " devices, numbered from 0",
                         null);
             }
-            final CudaDevice device = new CudaDevice(driver, driver.devices().info(ordinal));
+            final CudaDevice device = new CudaDevice(driver, driver.devices().info(ordinal), false);
             device.requireContext();
             return device;
         } catch (CudaException e) {
@@ -341,14 +347,17 @@ public final class CudaDevice implements AutoCloseable {
 
     /**
      * Releases the context, once nothing needs it: streams of this object keep it open, other uses of its memory are
-     * the caller's to end first. A second close does what is left, or nothing. The device of a factory is closed by the
-     * factory, and not by this method.
+     * the caller's to end first. A second close does what is left, or nothing.
      *
-     * @throws IllegalStateException if streams are open; this stays open
+     * @throws IllegalStateException if streams are open, or this is the device of a factory, which closes it; this
+     *     stays open
      * @throws DeviceException if the driver fails; this is closed all the same
      */
     @Override
     public void close() {
+        if (isOfFactory) {
+            throw new IllegalStateException(this + " is closed by its factory");
+        }
         lifecycle.beginClose();
         boolean isClosed = false;
         try {

@@ -61,6 +61,17 @@ class CudaDeviceTest {
     }
 
     @Test
+    void theDeviceOfAFactoryIsClosedByTheFactoryAlone() {
+        try (SyncStream stream = gpu.stream()) {
+            assertThatIllegalStateException()
+                    .isThrownBy(((CudaSyncStream) stream).device()::close)
+                    .withMessageContaining("closed by its factory");
+            stream.flush();
+        }
+        gpu.close();
+    }
+
+    @Test
     void aDriverIsForgottenWithItsLastUser() throws InterruptedException {
         final WeakReference<SimulatedCudaDriver> driver = usedAndClosed();
         for (int i = 0; i < 100 && driver.get() != null; i++) {

@@ -312,7 +312,8 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     }
 
     /**
-     * Returns the pool's unused memory to the device. Memory whose stream has not reached the deallocation yet stays.
+     * Returns the pool's unused memory to the device, after a wait for the private stream. Memory whose stream has not
+     * reached the deallocation yet stays.
      *
      * @throws DeviceException if the driver fails
      * @throws AllocatorClosedException if this resource is closed
@@ -322,9 +323,8 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
         guard.enter(this);
         try {
             final long before = held();
-            if (ledger.returnAgain() > 0) {
-                streams.streamSynchronize(device, ownStream);
-            }
+            ledger.returnAgain();
+            streams.streamSynchronize(device, ownStream); // the driver notices which frees have taken effect
             pools.memPoolTrimTo(device, pool, 0);
             settle();
             final long after = held();

@@ -8,6 +8,7 @@ import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.resource.DeviceRuntime.Settings;
 import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.cuda.testkit.Capture;
 import allocator.provider.support.budget.Budget;
 import allocator.resource.tracked.TrackedBlock;
 import allocator.runtime.Environment;
@@ -86,6 +87,21 @@ class DeviceRuntimeTest {
                 assertThat(driver.controls().calls(CudaFunction.DEVICE_PRIMARY_CTX_RETAIN))
                         .isEqualTo(1);
             }
+        }
+    }
+
+    /** The arena's wait for the device would invalidate the capture, whose close fails then. */
+    @Test
+    void aShrinkOfAnArenaLeavesACaptureOfARuntimesStreamAlone() {
+        try (Environment environment = environment("max");
+                Session session = environment.openSession("cuda-arena", Map.of("arena.keep_first_region", "0"));
+                DeviceRuntime runtime = DeviceRuntime.of(driver, 0);
+                SyncStream stream = runtime.openStream()) {
+            session.allocator().free(session.allocator().alloc(8 * MIB));
+            try (Capture _ = Capture.of(driver, stream)) {
+                assertThat(session.allocator().shrink().bytesReleased()).isZero();
+            }
+            assertThat(session.allocator().shrink().bytesHeld()).isZero();
         }
     }
 
