@@ -13,6 +13,10 @@ import allocator.spi.DeviceException;
 import allocator.spi.StreamCaptureException;
 import allocator.spi.SyncStream;
 import java.lang.ref.WeakReference;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 
 class CudaDeviceTest {
@@ -57,6 +61,27 @@ class CudaDeviceTest {
         second.close();
         assertThat(gpu.driver.controls().calls(CudaFunction.DEVICE_PRIMARY_CTX_RELEASE))
                 .isZero();
+        gpu.close();
+    }
+
+    /** A call without a context fails. */
+    @Test
+    void manyThreadsThatOpenAndCloseADeviceAlwaysHaveAContext() throws Exception {
+        try (var threads = Executors.newFixedThreadPool(8)) {
+            final List<Future<?>> all = new ArrayList<>();
+            for (int thread = 0; thread < 8; thread++) {
+                all.add(threads.submit(() -> {
+                    for (int i = 0; i < 200; i++) {
+                        try (CudaDevice _ = CudaDevice.open(gpu.driver, 0)) {
+                            gpu.driver.memory().memFree(0, gpu.driver.memory().memAlloc(0, 1));
+                        }
+                    }
+                }));
+            }
+            for (final Future<?> each : all) {
+                each.get();
+            }
+        }
         gpu.close();
     }
 

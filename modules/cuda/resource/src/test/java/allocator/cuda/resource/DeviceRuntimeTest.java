@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import allocator.cuda.driver.CudaFunction;
+import allocator.cuda.driver.CudaMemoryUsage;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.resource.DeviceRuntime.Settings;
 import allocator.cuda.simulated.SimulatedCudaDriver;
@@ -255,6 +256,20 @@ class DeviceRuntimeTest {
             runtime.tracked().free(runtime.tracked().allocate(64 * MIB, stream, "large"));
             stream.flush();
             runtime.streams().release(stream);
+        }
+
+        /** The pool extends itself by 32 MiB, of which there is only room for 24. */
+        @Test
+        void whatThePoolExtendsTooFarGoesBackInTheSameCall() {
+            assertThat(runtime.budget().tryCharge(72 * MIB)).isTrue();
+            final long block = runtime.resource().allocate(10 * MIB);
+            assertThatExceptionOfType(OutOfMemoryException.class)
+                    .isThrownBy(() -> runtime.resource().allocate(24 * MIB));
+            final CudaMemoryUsage device = driver.memory().memGetInfo(0);
+            assertThat(device.totalByteSize() - device.freeByteSize()).isEqualTo(32 * MIB);
+            assertThat(runtime.status().live()).isEqualTo(104 * MIB);
+            runtime.resource().deallocate(block, 10 * MIB);
+            runtime.budget().release(72 * MIB);
         }
 
         @Test
