@@ -1,5 +1,6 @@
 package allocator.runtime;
 
+import allocator.provider.support.budget.BudgetPressure;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.provider.support.internal.Failures;
 import allocator.runtime.RegisteredProvider.Candidate;
@@ -76,6 +77,10 @@ public final class Environment implements AutoCloseable {
     private final Inspection inspection;
     private final LeakReports leakReports;
     private final AtomicLong lastSession = new AtomicLong();
+
+    /** What others may shrink, as long as this environment is open and not forgotten. */
+    private final BudgetPressure.Holder holder =
+            () -> allocators().stream().map(ManagedAllocator::partOfDevice).toList();
 
     private boolean isClosed;
 
@@ -630,9 +635,14 @@ public final class Environment implements AutoCloseable {
         });
     }
 
+    /** Lets others shrink the allocators of this environment where the limit of a device is reached. */
+    void beginObservations() {
+        BudgetPressure.add(holder);
+    }
+
     /** Ends what others may see of this environment. */
     void endObservations() {
-        DevicePressure.closed(this);
+        BudgetPressure.remove(holder);
         inspection.end();
     }
 

@@ -170,7 +170,7 @@ public final class EnvironmentBuilder {
         final Environment environment = new Environment(search, order, inspection, settings);
         try {
             environment.registerFound(search.find());
-            DevicePressure.opened(environment);
+            environment.beginObservations();
             return environment;
         } catch (Throwable e) {
             environment.endObservations();

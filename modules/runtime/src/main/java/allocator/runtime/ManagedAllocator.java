@@ -1,5 +1,6 @@
 package allocator.runtime;
 
+import allocator.provider.support.budget.BudgetPressure;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.runtime.AllocatorReport.Setting;
 import allocator.runtime.AllocatorReport.Source;
@@ -239,7 +240,7 @@ public final class ManagedAllocator implements StreamAwareAllocator, ShrinkableA
             LongSupplier call) {
         final long address;
         try {
-            address = DevicePressure.again(failure, this, call);
+            address = BudgetPressure.again(failure, info, reference.instance(), call);
         } catch (Throwable e) {
             throw failed(operation, e);
         }
@@ -429,6 +430,39 @@ public final class ManagedAllocator implements StreamAwareAllocator, ShrinkableA
 
     Lease lease() {
         return lease;
+    }
+
+    /** Returns what others may shrink where the limit of the device is reached. */
+    BudgetPressure.Part partOfDevice() {
+        return new HeldByAllocator(this);
+    }
+
+    /** Part of what an environment holds. One that is no arena releases nothing. */
+    private record HeldByAllocator(ManagedAllocator allocator) implements BudgetPressure.Part {
+        @Override
+        public MemoryInfo memory() {
+            return allocator.info;
+        }
+
+        @Override
+        public Object identity() {
+            return allocator.reference.instance();
+        }
+
+        @Override
+        public long bytesHeld() {
+            return allocator.stats().bytesHeld();
+        }
+
+        @Override
+        public long shrink() {
+            return allocator.shrink().bytesReleased();
+        }
+
+        @Override
+        public String toString() {
+            return allocator.toString();
+        }
     }
 
     /** Returns this owner's use of the provider's allocator, for a snapshot. */

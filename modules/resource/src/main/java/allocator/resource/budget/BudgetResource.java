@@ -1,6 +1,7 @@
 package allocator.resource.budget;
 
 import allocator.provider.support.budget.Budget;
+import allocator.provider.support.budget.BudgetPressure;
 import allocator.resource.AlignedResource;
 import allocator.resource.AllocatorResource;
 import allocator.resource.HostResource;
@@ -10,6 +11,7 @@ import allocator.resource.ResourceDecorator;
 import allocator.resource.StackOrderException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InvalidSizeException;
+import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.AtomicLong;
@@ -23,6 +25,9 @@ import org.jspecify.annotations.Nullable;
  * <p>A deallocation of more bytes than this resource has charged is rejected. Sizes of single allocations are not
  * stored, so a smaller wrong size is found by an upstream that checks sizes, or not at all.
  *
+ * <p>If the {@linkplain Budget#ofMemory budget of the device} rejects a request that is charged to it or below it, what
+ * others hold of the device is shrunk, and the request is made again: see {@link BudgetPressure}.
+ *
  * <p>Place it above decorators that only observe, and below {@link AlignedResource}, which adds padding to requests.
  */
 public final class BudgetResource extends ResourceDecorator {
@@ -30,6 +35,9 @@ public final class BudgetResource extends ResourceDecorator {
 
     private final Budget budget;
     private final PressureLadder ladder;
+
+    /** Whether the budget is in the tree of that of the memory's device. */
+    private final boolean isOfDevice;
 
     /** Bytes charged here, without those of deallocations that are under way: each of these may be released. */
     private final AtomicLong charged = new AtomicLong();
@@ -47,6 +55,7 @@ public final class BudgetResource extends ResourceDecorator {
         requireChargeable(upstream, budget);
         this.budget = budget;
         this.ladder = ladder;
+        isOfDevice = budget.isRelatedTo(Budget.ofMemory(memory()));
     }
 
     /**
@@ -113,6 +122,18 @@ public final class BudgetResource extends ResourceDecorator {
 
     @Override
     protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
+        try {
+            return chargeAndAllocate(byteSize, byteAlignment, stream, isReserve);
+        } catch (OutOfMemoryException e) {
+            if (!isOfDevice) {
+                throw e;
+            }
+            return BudgetPressure.again(
+                    e, memory(), null, () -> chargeAndAllocate(byteSize, byteAlignment, stream, isReserve));
+        }
+    }
+
+    private long chargeAndAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
         final Budget.Status rejection = budget.charge(byteSize);
         if (rejection != null) {
             chargeUnderPressure(byteSize, rejection);

@@ -91,6 +91,16 @@ public final class StreamPool implements AutoCloseable {
         idle.add(stream);
     }
 
+    /** {@return how many streams are acquired} */
+    public synchronized int acquired() {
+        return acquired.size();
+    }
+
+    /** {@return how many streams are open, acquired or idle} */
+    public synchronized int size() {
+        return acquired.size() + idle.size();
+    }
+
     /**
      * Closes all streams. A second call closes those whose close has failed.
      *

@@ -7,36 +7,23 @@ import allocator.spi.OutOfMemoryException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The bytes of a {@link TrackedMemory}: live, pending and returned. They change together with its budget, so that at
- * every moment {@code live + pending} is what the memory has charged.
+ * The bytes of a {@link TrackedMemory}, charged to a child of its budget: live, pending and returned. The budget and
+ * all above it know what is pending of them, also if several memories charge it.
  */
 final class TrackedBytes {
     private final Budget budget;
     private final BriefLock lock = new BriefLock();
 
-    // Guarded by the lock
-    private long live;
-    private long pending;
-
-    /** All bytes ever returned to the upstream. */
+    /** All bytes ever returned to the upstream. Guarded by the lock. */
     private long returned;
 
     TrackedBytes(Budget budget) {
-        this.budget = budget;
+        this.budget = budget.child("tracked", Budget.UNLIMITED);
     }
 
     /** Charges a new block; returns the numbers of the budget that rejected it, {@code null} for none. */
     Budget.@Nullable Status charge(long byteSize) {
-        lock.lock();
-        try {
-            final Budget.Status rejection = budget.charge(byteSize);
-            if (rejection == null) {
-                live += byteSize;
-            }
-            return rejection;
-        } finally {
-            lock.unlock();
-        }
+        return budget.charge(byteSize);
     }
 
     /** Returns the exception for a block that the budget rejected. */
@@ -56,38 +43,26 @@ final class TrackedBytes {
 
     /** Releases a block that was charged and not allocated. */
     void cancel(long byteSize) {
-        lock.lock();
-        try {
-            budget.release(byteSize);
-            live -= byteSize;
-        } finally {
-            lock.unlock();
-        }
+        budget.release(byteSize);
     }
 
     /** Moves a freed block from live to pending. */
     void freed(long byteSize) {
-        lock.lock();
-        try {
-            live -= byteSize;
-            pending += byteSize;
-        } finally {
-            lock.unlock();
-        }
+        budget.pend(byteSize);
     }
 
     /** Releases a pending block that was returned to the upstream. */
     void returned(long byteSize) {
         lock.lock();
         try {
-            budget.release(byteSize);
-            pending -= byteSize;
+            budget.releasePending(byteSize);
             returned += byteSize;
         } finally {
             lock.unlock();
         }
     }
 
+    /** Returns a number that has grown if a charge which was rejected before may succeed now. */
     long returned() {
         lock.lock();
         try {
@@ -98,11 +73,7 @@ final class TrackedBytes {
     }
 
     TrackedMemory.Status status() {
-        lock.lock();
-        try {
-            return new TrackedMemory.Status(live, pending, budget.status().available());
-        } finally {
-            lock.unlock();
-        }
+        final Budget.Status now = budget.status();
+        return new TrackedMemory.Status(now.charge() - now.pending(), now.pending(), now.available());
     }
 }

@@ -1,6 +1,7 @@
 package allocator.resource.tracked;
 
 import allocator.provider.support.budget.Budget;
+import allocator.provider.support.budget.BudgetPressure;
 import allocator.provider.support.internal.SameDevice;
 import allocator.resource.MemoryContext;
 import allocator.resource.MemoryResource;
@@ -28,7 +29,9 @@ import org.jspecify.annotations.Nullable;
  * has charged to the budget.
  *
  * <p>An allocation that finds no room reaps too, and fails once nothing more is returned. An exception of that reap is
- * about other blocks: it is suppressed in the exception of an allocation that fails, and logged otherwise.
+ * about other blocks: it is suppressed in the exception of an allocation that fails, and logged otherwise. If the
+ * {@linkplain Budget#ofMemory budget of the device} rejects it still, what others hold of the device is shrunk: see
+ * {@link BudgetPressure}.
  */
 public final class TrackedMemory implements AutoCloseable {
     private static final AtomicLong LAST_GENERATION = new AtomicLong();
@@ -41,11 +44,15 @@ public final class TrackedMemory implements AutoCloseable {
     private final ReapingRequests requests;
     private final LiveTrackedBlocks live = new LiveTrackedBlocks();
 
+    /** Whether the budget is in the tree of that of the memory's device. */
+    private final boolean isOfDevice;
+
     /** Null unless uses are checked. */
     private final @Nullable CheckedUses checked;
 
     /**
-     * Bytes at one moment. If nothing else charges the budget, {@code live + pending + available} is its limit.
+     * Bytes of one memory at one moment. If nothing else charges the budget, {@code live + pending + available} is its
+     * limit; the sums of several memories are in {@link Budget#status} of their budget.
      *
      * @param live bytes of blocks that are not freed
      * @param pending bytes of blocks that are freed and may still be in use
@@ -59,7 +66,7 @@ public final class TrackedMemory implements AutoCloseable {
      *
      * @param upstream where the memory comes from
      * @param events the events of its device's streams
-     * @param budget the budget charged with live and pending bytes
+     * @param budget the budget charged with live and pending bytes, through a child of this memory's own
      * @throws StackOrderException if the upstream is bound to a stream, already charges the same tree of budgets, or
      *     pads requests
      */
@@ -76,6 +83,7 @@ public final class TrackedMemory implements AutoCloseable {
         this.ordered = StreamOrderedMemoryResource.of(upstream);
         this.events = events;
         this.bytes = new TrackedBytes(budget);
+        this.isOfDevice = budget.isRelatedTo(Budget.ofMemory(upstream.memory()));
         this.pending = new PendingFrees(upstream, events, bytes);
         this.requests = new ReapingRequests(ordered, bytes, pending);
         checked = isChecked ? new CheckedUses(events) : null;
@@ -118,10 +126,23 @@ public final class TrackedMemory implements AutoCloseable {
         final TrackedBlock block =
                 new TrackedBlock(this, byteSize, byteAlignment, LAST_GENERATION.incrementAndGet(), tag);
         final StreamUse use = new StreamUse(stream);
-        final Exception reapFailure = requests.charge(byteSize);
         try {
-            requests.allocate(block, stream, reapFailure);
-            block.begin(record(stream, 1));
+            return charged(block, use);
+        } catch (OutOfMemoryException e) {
+            if (!isOfDevice) {
+                throw e;
+            }
+            BudgetPressure.again(
+                    e, upstream.memory(), null, () -> charged(block, use).address());
+            return block;
+        }
+    }
+
+    private TrackedBlock charged(TrackedBlock block, StreamUse use) {
+        final Exception reapFailure = requests.charge(block.byteSize());
+        try {
+            requests.allocate(block, use.stream, reapFailure);
+            block.begin(record(use.stream, 1));
             publish(block);
             return block;
         } catch (Throwable e) {

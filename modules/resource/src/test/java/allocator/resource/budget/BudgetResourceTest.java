@@ -56,7 +56,7 @@ class BudgetResourceTest {
                 .hasMessageContaining("The budget all cannot grant 1 bytes");
         resource.deallocate(address, 60);
         resource.allocate(60);
-        assertThat(budget.status()).isEqualTo(new Budget.Status("all", 100, 100, 0, 0, 100, 1));
+        assertThat(budget.status()).isEqualTo(new Budget.Status("all", 100, 100, 0, 0, 0, 100, 1));
     }
 
     @Test

@@ -185,7 +185,7 @@ class TrackedMemoryTest {
                     .isInstanceOfSatisfying(
                             OutOfMemoryException.class,
                             e -> assertThat(e.dump())
-                                    .startsWith("request of 1 bytes to device\n")
+                                    .startsWith("request of 1 bytes to device/tracked\n")
                                     .endsWith("0 bytes live, 8388608 pending, 0 available"));
             events.advance(one);
             memory.free(memory.allocate(8 * MIB, one, "again"));

@@ -4,8 +4,12 @@ import allocator.cuda.driver.CudaDeviceInfo;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.memory.check.StreamChecks;
+import allocator.provider.support.StreamOwner;
 import allocator.provider.support.internal.Endings;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorType;
+import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
 import allocator.spi.EpDevice;
 import allocator.spi.HardwareDevice;
@@ -13,16 +17,24 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
 import allocator.spi.OptionKey;
+import allocator.spi.SyncStream;
 import java.util.Map;
+import java.util.function.BiConsumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A GPU as one factory serves it: its memories, and its primary context.
+ * A GPU as one user serves it: a factory, or code without a session that {@linkplain #open opens} it. It has the GPU's
+ * memories, and makes streams.
  *
- * <p>The context is retained when something first needs it and stays until the factory is closed, as making one takes
- * tenths of a second. Devices differ in their ordinal alone: two cards of one model differ in nothing else that a
+ * <p>All users of a device of one driver object share its primary context and the list of its open streams. The context
+ * is retained when something first needs it and stays until the last user is closed, as making one takes tenths of a
+ * second. Devices differ in their ordinal alone: two cards of one model differ in nothing else that a
  * {@link MemoryInfo} knows.
+ *
+ * <p>Safe for use by several threads.
  */
-public final class CudaDevice {
+public final class CudaDevice implements AutoCloseable {
     /** NVIDIA, as a PCI vendor. */
     static final int VENDOR_ID = 0x10DE;
 
@@ -32,12 +44,57 @@ public final class CudaDevice {
     private final MemoryInfo pinnedMemory;
     private final MemoryInfo readOnlyMemory;
     private final Endings endings = new Endings();
-    private final DeviceStreams streams = new DeviceStreams();
+    private final StreamOwner<CudaSyncStream> streamOwner = new Streams();
     private final StreamChecks checks;
+    private final Lifecycle lifecycle = new Lifecycle();
+    private final boolean isOfFactory;
     private final Object contextLock = new Object();
-    private volatile boolean hasContext;
+    private volatile @Nullable DeviceContext context;
 
+    /** Reports the ends of runs and streams to the allocators that were used, whichever provider made them. */
+    private final class Streams implements StreamOwner<CudaSyncStream> {
+        @Override
+        public boolean isOpen(Allocator allocator) {
+            return allocator instanceof CudaAllocator user && !user.isClosed();
+        }
+
+        @Override
+        public void runEnded(CudaSyncStream stream) {
+            forEachOpen(stream, CudaAllocator::endRun);
+        }
+
+        @Override
+        public void workEnded(CudaSyncStream stream) {
+            forEachOpen(stream, CudaAllocator::releaseStream);
+        }
+
+        private static void forEachOpen(CudaSyncStream stream, BiConsumer<CudaAllocator, SyncStream> call) {
+            final DriverCalls.All calls = new DriverCalls.All();
+            for (CudaAllocator user : stream.users()) {
+                calls.attempt(() -> {
+                    try {
+                        call.accept(user, stream);
+                    } catch (AllocatorClosedException e) {
+                        CudaLog.debug("{0} has ended before {1}", user, stream);
+                    }
+                });
+            }
+            calls.throwIfFailed();
+        }
+
+        @Override
+        public void closed(CudaSyncStream stream) {
+            streams().remove(stream);
+        }
+    }
+
+    /** A device of a factory, which releases it. */
     CudaDevice(CudaDriver driver, CudaDeviceInfo info) {
+        this(driver, info, true);
+    }
+
+    private CudaDevice(CudaDriver driver, CudaDeviceInfo info, boolean isOfFactory) {
+        this.isOfFactory = isOfFactory;
         this.driver = driver;
         this.info = info;
         checks = StreamChecks.of(driver);
@@ -47,6 +104,30 @@ public final class CudaDevice {
         defaultMemory = new MemoryInfo("Cuda", onDevice, alignment, AllocatorType.DEVICE);
         pinnedMemory = new MemoryInfo("CudaPinned", pinned, alignment, AllocatorType.DEVICE);
         readOnlyMemory = new MemoryInfo("CudaReadOnly", onDevice, alignment, AllocatorType.READ_ONLY);
+    }
+
+    /**
+     * Opens a device for code without a session, and retains its primary context.
+     *
+     * @param driver the driver
+     * @param ordinal the device's ordinal
+     * @return the device, which the caller closes
+     * @throws DeviceException if there is no such device, or the driver fails
+     */
+    public static CudaDevice open(CudaDriver driver, int ordinal) {
+        try {
+            final int count = driver.devices().count();
+            if (ordinal < 0 || ordinal >= count) {
+                throw new DeviceException(
+                        "there is no gpu:" + ordinal + "; the CUDA driver lists " + count + " devices, numbered from 0",
+                        null);
+            }
+            final CudaDevice device = new CudaDevice(driver, driver.devices().info(ordinal), false);
+            device.requireContext();
+            return device;
+        } catch (CudaException e) {
+            throw DriverCalls.deviceException(e);
+        }
     }
 
     private static MemoryLocation location(int ordinal, MemoryType memoryType) {
@@ -112,21 +193,79 @@ public final class CudaDevice {
         return endings;
     }
 
-    /** The open streams of this device. */
-    DeviceStreams streams() {
-        return streams;
+    /**
+     * Creates a stream that does not wait for the legacy default stream.
+     *
+     * @return a new stream, which the caller closes
+     * @throws DeviceException if the driver fails
+     * @throws IllegalStateException if this is closed
+     */
+    public SyncStream openStream() {
+        return whileOpen(() -> CudaSyncStream.create(this));
     }
 
     /**
-     * Waits for all work of the device, unless one of its {@link #streams} is being captured: the wait would invalidate
-     * the capture.
+     * Makes a stream that other code has created usable here, as {@link allocator.spi.EpFactory#viewSyncStream} does.
+     * One stream has one view at a time in this object.
+     *
+     * @param handle a {@code CUstream} of the device's primary context, {@code 0} for its legacy default stream
+     * @return the view, which the caller closes; the close does not destroy the stream
+     * @throws IllegalArgumentException if it is no such stream, as far as the driver reports it
+     * @throws IllegalStateException if a view of it is open, or it was made here, or this is closed
+     * @throws DeviceException if the driver fails
+     */
+    public SyncStream viewStream(long handle) {
+        return whileOpen(() -> CudaSyncStream.view(this, handle));
+    }
+
+    private SyncStream whileOpen(Supplier<SyncStream> maker) {
+        if (!lifecycle.tryEnter()) {
+            throw new IllegalStateException(this + " is closed");
+        }
+        try {
+            requireContext();
+            return maker.get();
+        } catch (CudaException e) {
+            throw DriverCalls.deviceException(e);
+        } finally {
+            lifecycle.exit();
+        }
+    }
+
+    /** Receives the ends of this object's streams. */
+    StreamOwner<CudaSyncStream> streamOwner() {
+        return streamOwner;
+    }
+
+    /** The open streams of all users of this device, which has a context. */
+    DeviceStreams streams() {
+        final DeviceContext shared = context;
+        if (shared == null) {
+            throw new IllegalStateException(this + " has no context");
+        }
+        return shared.streams();
+    }
+
+    /**
+     * Returns how many streams of this object are open.
+     *
+     * @return the number, views included
+     */
+    public int openStreams() {
+        final DeviceContext shared = context;
+        return shared == null ? 0 : shared.streams().count(this);
+    }
+
+    /**
+     * Waits for all work of the device, unless a stream of any of its users is being captured: the wait would
+     * invalidate the capture.
      *
      * @param call the name of the call
      * @throws allocator.spi.StreamCaptureException if one is
      * @throws CudaException if the driver fails
      */
-    void synchronize(String call) {
-        streams.requireNoneCaptured(call);
+    public void synchronize(String call) {
+        streams().requireNoneCaptured(call);
         driver.devices().ctxSynchronize(ordinal());
         checks.hostWaited();
     }
@@ -179,11 +318,10 @@ public final class CudaDevice {
      * @throws CudaException if the driver refuses
      */
     void requireContext() {
-        if (!hasContext) {
+        if (context == null) {
             synchronized (contextLock) {
-                if (!hasContext) {
-                    driver.devices().primaryContextRetain(ordinal());
-                    hasContext = true;
+                if (context == null) {
+                    context = DeviceContext.join(driver, ordinal());
                 }
             }
         }
@@ -200,9 +338,39 @@ public final class CudaDevice {
             return;
         }
         synchronized (contextLock) {
-            if (hasContext) {
-                hasContext = !calls.insist(() -> driver.devices().primaryContextRelease(ordinal()));
+            final DeviceContext shared = context;
+            if (shared != null && calls.insist(shared::leave)) {
+                context = null;
             }
+        }
+    }
+
+    /**
+     * Releases the context, once nothing needs it: streams of this object keep it open, other uses of its memory are
+     * the caller's to end first. A second close does what is left, or nothing.
+     *
+     * @throws IllegalStateException if streams are open, or this is the device of a factory, which closes it; this
+     *     stays open
+     * @throws DeviceException if the driver fails; this is closed all the same
+     */
+    @Override
+    public void close() {
+        if (isOfFactory) {
+            throw new IllegalStateException(this + " is closed by its factory");
+        }
+        lifecycle.beginClose();
+        boolean isClosed = false;
+        try {
+            final int open = openStreams();
+            if (open > 0) {
+                throw new IllegalStateException(open + " streams of " + this + " are open; close them first");
+            }
+            isClosed = true;
+            final DriverCalls.All calls = new DriverCalls.All();
+            release(calls);
+            calls.throwIfFailed();
+        } finally {
+            lifecycle.endClose(isClosed);
         }
     }
 

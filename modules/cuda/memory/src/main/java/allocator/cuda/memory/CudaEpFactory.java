@@ -6,7 +6,6 @@ import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.memory.check.StreamChecks;
 import allocator.provider.support.References;
-import allocator.provider.support.StreamOwner;
 import allocator.provider.support.internal.Endings;
 import allocator.provider.support.internal.ProviderVersion;
 import allocator.spi.Allocator;
@@ -49,38 +48,13 @@ public abstract class CudaEpFactory implements EpFactory {
     /** What was found, once. */
     private record Discovered(DeviceDiscovery discovery, List<Entry> entries) {}
 
-    /** Returns whether an allocator of this factory or another one is open, which a stream's ends are reported to. */
-    static boolean isInUse(Allocator allocator) {
-        return allocator instanceof CudaAllocator user && !user.isClosed();
-    }
-
-    /** A device with the allocators and streams that have not been given back. */
-    private static final class Entry implements StreamOwner<CudaSyncStream> {
+    /** A device with the allocators that have not been given back. */
+    private static final class Entry {
         final CudaDevice device;
         final References<CudaAllocator> references = new References<>();
 
         Entry(CudaDevice device) {
             this.device = device;
-        }
-
-        @Override
-        public boolean isOpen(Allocator allocator) {
-            return isInUse(allocator);
-        }
-
-        @Override
-        public void runEnded(CudaSyncStream stream) {
-            references.forEachOpen(stream.users(), allocator -> allocator.endRun(stream));
-        }
-
-        @Override
-        public void workEnded(CudaSyncStream stream) {
-            references.forEachOpen(stream.users(), allocator -> allocator.releaseStream(stream));
-        }
-
-        @Override
-        public void closed(CudaSyncStream stream) {
-            device.streams().remove(stream);
         }
     }
 
@@ -269,25 +243,22 @@ public abstract class CudaEpFactory implements EpFactory {
 
     @Override
     public SyncStream createSyncStream(MemoryInfo info) {
-        return newStream(info, entry -> CudaSyncStream.create(entry.device, entry));
+        return newStream(info, CudaDevice::openStream);
     }
 
     @Override
     public SyncStream viewSyncStream(MemoryInfo info, long handle) {
-        return newStream(info, entry -> CudaSyncStream.view(entry.device, entry, handle));
+        return newStream(info, device -> device.viewStream(handle));
     }
 
-    private SyncStream newStream(MemoryInfo info, Function<Entry, SyncStream> maker) {
+    private SyncStream newStream(MemoryInfo info, Function<CudaDevice, SyncStream> maker) {
         enter();
         try {
             final Entry entry = entry(info);
             if (!entry.device.defaultMemory().equals(info)) {
                 throw new UnsupportedMemoryException(name() + " has no streams for " + info);
             }
-            entry.device.requireContext();
-            return maker.apply(entry);
-        } catch (CudaException e) {
-            throw DriverCalls.deviceException(e);
+            return maker.apply(entry.device);
         } finally {
             lifecycle.exit();
         }
@@ -378,7 +349,7 @@ public abstract class CudaEpFactory implements EpFactory {
         int streams = 0;
         for (Entry entry : knownEntries()) {
             allocators += entry.references.count();
-            streams += entry.device.streams().count();
+            streams += entry.device.openStreams();
         }
         if (allocators + streams > 0) {
             throw new IllegalStateException(name() + " is in use: " + allocators + " allocators and " + streams

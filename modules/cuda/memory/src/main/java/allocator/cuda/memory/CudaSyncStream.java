@@ -57,14 +57,13 @@ public final class CudaSyncStream extends SyncStream {
     private boolean isReported;
 
     /**
-     * @param device the device, with a context
+     * @param device the device, with a context; the stream reports to its owner of streams
      * @param memory the memory that the stream orders
-     * @param owner what the stream reports to
      */
-    CudaSyncStream(CudaDevice device, MemoryInfo memory, StreamOwner<CudaSyncStream> owner) {
+    private CudaSyncStream(CudaDevice device, MemoryInfo memory) {
         super(memory);
         this.device = device;
-        this.owner = owner;
+        owner = device.streamOwner();
         users = new StreamUsers<>(owner::isOpen);
         streams = device.driver().streams();
         end = device.endings().of(this::end);
@@ -78,11 +77,10 @@ public final class CudaSyncStream extends SyncStream {
      *
      * @param nativeId as {@link ForeignStreams#identify} returned it
      */
-    private CudaSyncStream(
-            CudaDevice device, MemoryInfo memory, StreamOwner<CudaSyncStream> owner, long handle, long nativeId) {
+    private CudaSyncStream(CudaDevice device, MemoryInfo memory, long handle, long nativeId) {
         super(memory);
         this.device = device;
-        this.owner = owner;
+        owner = device.streamOwner();
         users = new StreamUsers<>(owner::isOpen);
         streams = device.driver().streams();
         end = device.endings().of(this::end);
@@ -92,16 +90,16 @@ public final class CudaSyncStream extends SyncStream {
     }
 
     /** Creates a stream, which is in the device's list until it is closed. */
-    static CudaSyncStream create(CudaDevice device, StreamOwner<CudaSyncStream> owner) {
-        final CudaSyncStream stream = new CudaSyncStream(device, device.defaultMemory(), owner);
+    static CudaSyncStream create(CudaDevice device) {
+        final CudaSyncStream stream = new CudaSyncStream(device, device.defaultMemory());
         device.streams().add(stream);
         return stream;
     }
 
     /** Makes a view, which is in the device's list until it is closed. */
-    static CudaSyncStream view(CudaDevice device, StreamOwner<CudaSyncStream> owner, long handle) {
-        final CudaSyncStream view = new CudaSyncStream(
-                device, device.defaultMemory(), owner, handle, ForeignStreams.identify(device, handle));
+    static CudaSyncStream view(CudaDevice device, long handle) {
+        final CudaSyncStream view =
+                new CudaSyncStream(device, device.defaultMemory(), handle, ForeignStreams.identify(device, handle));
         device.streams().addView(view);
         return view;
     }

@@ -3,14 +3,14 @@ package allocator.cuda.memory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The open streams of a device, in a list that adding to and removing from allocates nothing.
+ * The open streams of a device, of all its users, in a list that adding to and removing from allocates nothing.
  *
- * <p>No two of them are one stream of the driver: each has a clock, and work that one clock has ordered is unordered
- * for another one.
+ * <p>No two of one user are one stream of the driver: each has a clock, and work that one clock has ordered is
+ * unordered for another one. Two users may each have a view of a stream: they share no memory, so that two clocks only
+ * cost reuse between streams.
  */
 final class DeviceStreams {
     private @Nullable CudaSyncStream first;
-    private int count;
 
     /** Adds a stream that the driver has just created. */
     synchronized void add(CudaSyncStream stream) {
@@ -20,17 +20,16 @@ final class DeviceStreams {
         }
         stream.next = second;
         first = stream;
-        count++;
     }
 
     /**
      * Adds a view.
      *
-     * @throws IllegalStateException if a stream in the list is the same one of the driver
+     * @throws IllegalStateException if a stream of the same user in the list is the same one of the driver
      */
     synchronized void addView(CudaSyncStream view) {
         for (CudaSyncStream stream = first; stream != null; stream = stream.next) {
-            if (stream.isSameAs(view)) {
+            if (stream.device().equals(view.device()) && stream.isSameAs(view)) {
                 throw new IllegalStateException(view.describeNative() + " is " + stream
                         + " of this provider already; use that one, or close it first");
             }
@@ -51,10 +50,16 @@ final class DeviceStreams {
         }
         stream.previous = null;
         stream.next = null;
-        count--;
     }
 
-    synchronized int count() {
+    /** Returns how many streams of one user are in the list. */
+    synchronized int count(CudaDevice user) {
+        int count = 0;
+        for (CudaSyncStream stream = first; stream != null; stream = stream.next) {
+            if (stream.device().equals(user)) {
+                count++;
+            }
+        }
         return count;
     }
 

@@ -8,6 +8,7 @@ import allocator.cuda.driver.PoolAttribute;
 import allocator.cuda.memory.PoolSettings;
 import allocator.provider.support.BlockLedger;
 import allocator.provider.support.UseGuard;
+import allocator.provider.support.budget.Budget;
 import allocator.provider.support.internal.SameDevice;
 import allocator.resource.MemoryKind;
 import allocator.resource.StreamOrderedMemoryResource;
@@ -57,6 +58,11 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     /** The blocks, and what the driver did not take back, each with the stream that orders its return. */
     private final BlockLedger<SyncStream> ledger;
 
+    /** Sets aside what the pool holds, where the device has a limit; {@code null} if nothing does. */
+    private final @Nullable Budget account;
+
+    private final Object accountLock = new Object();
+
     private final AtomicLong numShrinkages = new AtomicLong();
     private final UseGuard guard = new UseGuard();
 
@@ -73,6 +79,17 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
      * @throws DeviceException if the device has no pools, or the driver fails
      */
     public CudaAsyncResource(CudaDriver driver, int device) {
+        this(driver, device, null);
+    }
+
+    /**
+     * Creates a resource whose pool holds no more than a budget grants, while that of the device has a limit: what is
+     * held beyond the live blocks is set aside, and goes back before a request fails.
+     *
+     * @param account a child of the device's budget, to which users of this resource charge their requests first
+     */
+    CudaAsyncResource(CudaDriver driver, int device, @Nullable Budget account) {
+        this.account = account;
         this.driver = driver;
         this.pools = driver.pools();
         this.streams = driver.streams();
@@ -137,26 +154,94 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
             if (stream != null) {
                 SameDevice.require(stream, memory);
             }
-            return take(byteSize, byteAlignment, stream, isReserve);
+            return takeWithin(byteSize, byteAlignment, stream, isReserve);
         } catch (OutOfMemoryException e) {
             if (ledger.returnAgain() == 0) {
                 throw e;
             }
-            return take(byteSize, byteAlignment, stream, isReserve);
+            return takeWithin(byteSize, byteAlignment, stream, isReserve);
         } finally {
             guard.exit();
         }
     }
 
-    private long take(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
+    /** Allocates; under a limit one thread at a time, and again after what the pool caches has gone back. */
+    private long takeWithin(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
+        if (account == null || !Budget.ofMemory(memory).isLimited()) {
+            return take(byteSize, byteAlignment, stream, isReserve, null);
+        }
+        synchronized (accountLock) {
+            try {
+                return take(byteSize, byteAlignment, stream, isReserve, account);
+            } catch (OutOfMemoryException e) {
+                trim(stream);
+            }
+            boolean isServed = false;
+            try {
+                final long address = take(byteSize, byteAlignment, stream, isReserve, account);
+                isServed = true;
+                return address;
+            } finally {
+                if (!isServed) {
+                    trim(stream);
+                }
+            }
+        }
+    }
+
+    /** Returns to the device what was freed on a stream so far, and what else is free, as far as the driver does it. */
+    private void trim(@Nullable SyncStream stream) {
+        try {
+            streams.streamSynchronize(device, stream == null ? ownStream : CudaCalls.handle(stream));
+            pools.memPoolTrimTo(device, pool, 0);
+        } catch (CudaException e) {
+            // The failure of the allocation is the one to report; the next trim returns it.
+        }
+        settle();
+    }
+
+    /** Sets aside what the pool holds. If that is not known, or more than is granted, what was set aside stays. */
+    private void settle() {
+        if (account != null) {
+            synchronized (accountLock) {
+                try {
+                    account.reserve(held());
+                } catch (CudaException e) {
+                    // The next call that the driver serves settles it.
+                }
+            }
+        }
+    }
+
+    /** Requires that the device's budget grants what the pool holds with some bytes more. */
+    private void requireGranted(Budget granting, long more, long byteSize) {
+        final Budget.Status rejection = granting.reserve(held() + more);
+        if (rejection != null) {
+            throw granting.outOfMemory(rejection, memory, byteSize, "");
+        }
+    }
+
+    private long take(
+            long byteSize,
+            long byteAlignment,
+            @Nullable SyncStream stream,
+            boolean isReserve,
+            @Nullable Budget granting) {
         final long handle = stream == null ? ownStream : CudaCalls.handle(stream, streams, device, "allocation");
         ledger.begin();
         long address = 0;
         boolean isReady = false;
         try {
+            if (granting != null) {
+                final long free = held() - attribute(PoolAttribute.USED_MEM_CURRENT);
+                requireGranted(granting, Math.max(0, byteSize - free), byteSize);
+            }
             address = allocateOn(byteSize, byteAlignment, handle);
             if (address != 0 && stream == null) {
                 streams.streamSynchronize(device, ownStream);
+            }
+            if (granting != null) {
+                requireGranted(granting, 0, byteSize);
             }
             isReady = true;
         } catch (CudaException e) {
@@ -165,7 +250,7 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
             if (isReady || address == 0) {
                 ledger.end(address, byteSize, stream, isReserve);
             } else {
-                ledger.rollBack(address, byteSize, null);
+                ledger.rollBack(address, byteSize, stream);
             }
         }
         return address;
@@ -227,7 +312,8 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     }
 
     /**
-     * Returns the pool's unused memory to the device. Memory whose stream has not reached the deallocation yet stays.
+     * Returns the pool's unused memory to the device, after a wait for the private stream. Memory whose stream has not
+     * reached the deallocation yet stays.
      *
      * @throws DeviceException if the driver fails
      * @throws AllocatorClosedException if this resource is closed
@@ -237,10 +323,10 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
         guard.enter(this);
         try {
             final long before = held();
-            if (ledger.returnAgain() > 0) {
-                streams.streamSynchronize(device, ownStream);
-            }
+            ledger.returnAgain();
+            streams.streamSynchronize(device, ownStream); // the driver notices which frees have taken effect
             pools.memPoolTrimTo(device, pool, 0);
+            settle();
             final long after = held();
             numShrinkages.incrementAndGet();
             return new ShrinkReport(before - after, 0, after, 0, 0);
@@ -305,6 +391,9 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
                 requireReturned();
                 pools.memPoolDestroy(device, pool);
                 hasPool = false;
+                if (account != null) {
+                    account.reserve(0);
+                }
             }
             if (hasStream) {
                 streams.streamDestroy(device, ownStream);

@@ -3,7 +3,6 @@ package allocator.cuda.resource;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.cuda.driver.CudaDriver;
-import allocator.cuda.memory.DeviceRuntime;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.provider.support.budget.Budget;
 import allocator.resource.FallbackResource;
@@ -36,7 +35,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** The samples of {@code docs/modules/java.allocator.cuda.resource.md}, word for word. */
 class ExamplesTest {
     private final SimulatedCudaDriver driver = SimulatedCudaDriver.builder().build();
-    private final DeviceRuntime gpu = DeviceRuntime.open(driver, 0);
+    private final DeviceRuntime gpu = DeviceRuntime.of(driver, 0);
 
     @AfterEach
     void nothingIsLeft() {
@@ -101,16 +100,15 @@ class ExamplesTest {
     void runtime() {
         CudaDriver cuda = driver;
         long foreign = driver.streams().streamCreate(0);
-        try (DeviceRuntime device = DeviceRuntime.open(cuda, 0);
-                StreamPool streams = new StreamPool(16, device::openStream);
+        try (DeviceRuntime device = DeviceRuntime.of(cuda, 0);
                 SyncStream view = device.viewStream(foreign)) {
-            SyncStream stream = streams.acquire(); // throws StreamCapacityException if all 16 are acquired
+            SyncStream stream = device.streams().acquire(); // throws StreamCapacityException if all 32 are acquired
             try (SyncNotification submitted = view.createNotification()) {
                 submitted.activate();
                 submitted.waitOnDevice(stream);
             }
             assertThat(stream.lastWaitedSyncId(view)).isEqualTo(1);
-            streams.release(stream);
+            device.streams().release(stream);
         }
         driver.streams().streamDestroy(0, foreign);
     }

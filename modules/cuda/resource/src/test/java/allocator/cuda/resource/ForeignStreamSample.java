@@ -2,7 +2,6 @@ package allocator.cuda.resource;
 
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.HostSegments;
-import allocator.cuda.memory.DeviceRuntime;
 import allocator.resource.MemoryResource;
 import allocator.resource.typed.PolymorphicAllocator;
 import allocator.spi.SyncNotification;
@@ -16,14 +15,13 @@ final class ForeignStreamSample {
 
     /** Copies data to the GPU on a foreign stream, and back on a stream of our own that has waited for it. */
     static float[] roundTrip(CudaDriver cuda, long foreign, float[] data) {
-        try (DeviceRuntime gpu = DeviceRuntime.open(cuda, 0);
-                CudaAsyncResource async = new CudaAsyncResource(cuda, 0);
+        try (DeviceRuntime gpu = DeviceRuntime.of(cuda, 0);
                 MemoryResource pinned = new CudaPinnedResource(cuda, 0);
                 SyncStream in = gpu.viewStream(foreign);
                 SyncStream out = gpu.openStream()) {
             final long byteSize = 4L * data.length;
             final MemorySegment staging = HostSegments.at(pinned.allocate(byteSize), byteSize);
-            final var floats = new PolymorphicAllocator<>(async, ValueLayout.JAVA_FLOAT).on(in);
+            final var floats = new PolymorphicAllocator<>(gpu.resource(), ValueLayout.JAVA_FLOAT).on(in);
             final long block = floats.allocate(data.length);
             staging.copyFrom(MemorySegment.ofArray(data));
             cuda.memory().memcpyHtoDAsync(0, block, staging.address(), byteSize, in.handle());

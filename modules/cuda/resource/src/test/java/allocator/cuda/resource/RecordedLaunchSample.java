@@ -1,12 +1,9 @@
 package allocator.cuda.resource;
 
 import allocator.cuda.driver.CudaDriver;
-import allocator.cuda.memory.DeviceRuntime;
-import allocator.provider.support.budget.Budget;
-import allocator.resource.log.LoggingResource;
+import allocator.cuda.resource.DeviceRuntime.Settings;
 import allocator.resource.log.RmmLog;
 import allocator.resource.tracked.Access;
-import allocator.resource.tracked.StreamPool;
 import allocator.resource.tracked.TrackedBlock;
 import allocator.resource.tracked.TrackedLaunch;
 import allocator.resource.tracked.TrackedMemory;
@@ -19,14 +16,10 @@ final class RecordedLaunchSample {
 
     /** Fills a block on one stream and copies it on another one; returns whether all memory came back. */
     static boolean fillAndCopy(CudaDriver cuda, RmmLog log) {
-        final Budget budget = Budget.of("gpu:0", 1 << 30);
-        try (DeviceRuntime gpu = DeviceRuntime.open(cuda, 0);
-                CudaAsyncResource async = new CudaAsyncResource(cuda, 0);
-                CudaEvents events = new CudaEvents(cuda, 0);
-                TrackedMemory memory = new TrackedMemory(new LoggingResource(async, log), events, budget);
-                StreamPool streams = new StreamPool(4, gpu::openStream)) {
-            final SyncStream filling = streams.acquire();
-            final SyncStream copying = streams.acquire();
+        try (DeviceRuntime gpu = DeviceRuntime.of(cuda, 0, Settings.DEFAULT.withLog(log))) {
+            final TrackedMemory memory = gpu.tracked();
+            final SyncStream filling = gpu.streams().acquire();
+            final SyncStream copying = gpu.streams().acquire();
             final TrackedBlock source = memory.allocate(4096, filling, "source");
             final TrackedBlock target = memory.allocate(4096, copying, "target");
             try (TrackedLaunch fill = memory.launch(filling).uses(source, Access.WRITE)) {
@@ -43,8 +36,8 @@ final class RecordedLaunchSample {
             memory.free(source); // pending until the copy is done
             memory.free(target);
             copying.flush();
-            streams.release(filling);
-            streams.release(copying);
+            gpu.streams().release(filling);
+            gpu.streams().release(copying);
             return memory.reap(Duration.ofSeconds(1));
         }
     }

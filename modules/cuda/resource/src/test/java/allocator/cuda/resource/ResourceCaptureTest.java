@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
-import allocator.cuda.memory.DeviceRuntime;
+import allocator.cuda.memory.CudaDevice;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.cuda.testkit.Capture;
 import allocator.spi.DeviceException;
@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 /** Resources and events while a stream is captured into a graph (T-10). */
 class ResourceCaptureTest {
     private final SimulatedCudaDriver driver = SimulatedCudaDriver.builder().build();
-    private final DeviceRuntime gpu = DeviceRuntime.open(driver, 0);
+    private final CudaDevice gpu = CudaDevice.open(driver, 0);
     private final CudaAsyncResource async = new CudaAsyncResource(driver, 0);
     private final CudaEvents events = new CudaEvents(driver, 0);
     private final SyncStream stream = gpu.openStream();

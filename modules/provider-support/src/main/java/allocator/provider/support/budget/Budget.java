@@ -16,11 +16,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Terms. The <em>own charges</em> of a budget are the bytes charged to it by {@link #charge} or {@link #tryCharge}
  * and not yet released by {@link #release}. A child may have a <em>reservation</em>: bytes that its parent sets aside
- * for it from the start. The <em>share</em> of a child, {@code max(charge, reservation)}, is what it costs its parent.
- * The <em>charge</em> of a budget is its own charges and the shares of its children.
+ * for it. The <em>share</em> of a child, {@code max(charge, reservation)}, is what it costs its parent. The
+ * <em>charge</em> of a budget is its own charges and the shares of its children. Charged bytes are <em>pending</em>
+ * once they are freed and wait for their stream: see {@link #pend}.
  *
  * <p>Invariants, for every budget at every moment: {@code charge <= limit}, unless {@link #setLimit} lowered the limit
- * below the charge; {@code charge == own charges + sum of the children's shares}.
+ * below the charge; {@code charge == own charges + sum of the children's shares}; {@code pending == own pending + sum
+ * of the children's pending}, and at most the charge.
  *
  * <p>All budgets of a tree share one lock. A request is checked and charged at every level in one step, so a request
  * that fits is never rejected because of another that is rejected in the end. A charge costs about one compare-and-set,
@@ -50,6 +52,8 @@ public final class Budget implements AutoCloseable {
     private long reservation;
     private long charge;
     private long ownCharges;
+    private long pending;
+    private long ownPending;
     private long peakCharge;
     private long rejections;
     private boolean isClosed;
@@ -65,13 +69,21 @@ public final class Budget implements AutoCloseable {
      * @param name the name of the budget
      * @param limit the most bytes that may be charged
      * @param charge bytes charged, the children's shares included
+     * @param pending bytes of {@code charge} that are freed and wait for their stream, those of the children included
      * @param reservation bytes that the parent sets aside for this budget, {@code 0} if none
      * @param available bytes that a request could have been granted, at this level and all above
      * @param peakCharge the maximum of {@code charge}
      * @param rejections number of requests that this budget rejected, its own and those of its children
      */
     public record Status(
-            String name, long limit, long charge, long reservation, long available, long peakCharge, long rejections) {}
+            String name,
+            long limit,
+            long charge,
+            long pending,
+            long reservation,
+            long available,
+            long peakCharge,
+            long rejections) {}
 
     private Budget(String name, @Nullable Budget parent, long limit, long reservation, boolean isOfProcess) {
         this.name = name;
@@ -212,22 +224,118 @@ public final class Budget implements AutoCloseable {
      * Releases bytes that were charged to this budget itself, at this level and all above. What is charged to a child
      * is the child's to release.
      *
-     * @param byteSize number of bytes, at most the own charges
+     * @param byteSize number of bytes, at most the own charges that are not pending
      * @throws IllegalArgumentException if the size is negative
-     * @throws IllegalStateException if the own charges are less; nothing changes
+     * @throws IllegalStateException if these are less; nothing changes
      */
     public void release(long byteSize) {
         requireNotNegative(name, "release", byteSize);
         lock.lock();
         try {
-            if (byteSize > ownCharges) {
-                throw new IllegalStateException("release of " + byteSize + " bytes from " + name + ", to which "
-                        + ownCharges + " are charged, not counting its children");
-            }
+            requireNotPending(byteSize, "release");
             mark.begin();
             add(-byteSize);
             ownCharges -= byteSize;
             mark.end();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void requireNotPending(long byteSize, String what) {
+        if (byteSize > ownCharges - ownPending) {
+            throw new IllegalStateException(what + " of " + byteSize + " bytes from " + name + ", to which "
+                    + ownCharges + " are charged, not counting its children"
+                    + (ownPending > 0 ? ", " + ownPending + " of them pending" : ""));
+        }
+    }
+
+    /**
+     * Makes own charges pending, at this level and all above: they are freed, and charged until their stream has
+     * reached the free.
+     *
+     * @param byteSize number of bytes, at most the own charges that are not pending
+     * @throws IllegalArgumentException if the size is negative
+     * @throws IllegalStateException if these are less; nothing changes
+     */
+    public void pend(long byteSize) {
+        requireNotNegative(name, "pend", byteSize);
+        lock.lock();
+        try {
+            requireNotPending(byteSize, "pend");
+            mark.begin();
+            addPending(byteSize);
+            mark.end();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Releases bytes that are pending, at this level and all above.
+     *
+     * @param byteSize number of bytes, at most what {@link #pend} made pending here
+     * @throws IllegalArgumentException if the size is negative
+     * @throws IllegalStateException if less is pending; nothing changes
+     */
+    public void releasePending(long byteSize) {
+        requireNotNegative(name, "release", byteSize);
+        lock.lock();
+        try {
+            if (byteSize > ownPending) {
+                throw new IllegalStateException("release of " + byteSize + " pending bytes from " + name + ", where "
+                        + ownPending + " are pending, not counting its children");
+            }
+            mark.begin();
+            addPending(-byteSize);
+            add(-byteSize);
+            ownCharges -= byteSize;
+            mark.end();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void addPending(long byteSize) {
+        ownPending += byteSize;
+        for (Budget budget = this; budget != null; budget = budget.parent) {
+            budget.pending += byteSize;
+        }
+    }
+
+    /**
+     * Changes the reservation: the parent sets aside these bytes, or the charge if that is more. A pool sets aside what
+     * it holds, so that memory which it caches counts for the parent and serves its own requests. A second call that
+     * asks for less gives the rest back.
+     *
+     * @param byteSize the new reservation in bytes; {@code 0} for none
+     * @return {@code null} if it has changed; otherwise the numbers of the budget above that rejected it
+     * @throws IllegalArgumentException if the size is negative
+     * @throws IllegalStateException if this budget has no parent, or more is needed and it or one above is closed
+     */
+    public @Nullable Status reserve(long byteSize) {
+        requireNotNegative(name, "reservation", byteSize);
+        lock.lock();
+        try {
+            mark.requireWhole(name);
+            if (parent == null) {
+                throw new IllegalStateException(name + " has no parent that could set bytes aside");
+            }
+            final long growth = Math.max(charge, byteSize) - shareOf(charge);
+            if (growth > 0 && isClosed) {
+                throw new IllegalStateException("the budget " + path() + " is closed");
+            }
+            final Budget rejecting = growth > 0 ? parent.rejecting(growth) : null;
+            if (rejecting != null) {
+                final Status rejection = rejecting.statusLocked(1);
+                rejecting.rejections++;
+                return rejection;
+            }
+            mark.begin();
+            reservation = byteSize;
+            parent.add(growth);
+            mark.end();
+            return null;
         } finally {
             lock.unlock();
         }
@@ -350,7 +458,14 @@ public final class Budget implements AutoCloseable {
 
     Status statusLocked(long more) {
         return new Status(
-                name, limit, charge, reservation, isAnyClosed() ? 0 : available(), peakCharge, rejections + more);
+                name,
+                limit,
+                charge,
+                pending,
+                reservation,
+                isAnyClosed() ? 0 : available(),
+                peakCharge,
+                rejections + more);
     }
 
     private long available() {

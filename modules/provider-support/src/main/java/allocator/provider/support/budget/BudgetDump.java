@@ -121,6 +121,7 @@ public final class BudgetDump {
         text.append(status.name() + ": " + status.charge() + " of ")
                 .append(status.limit() == Budget.UNLIMITED ? "unlimited" : String.valueOf(status.limit()))
                 .append(" bytes charged")
+                .append(status.pending() > 0 ? ", " + status.pending() + " of them pending" : "")
                 .append(status.reservation() > 0 ? ", " + status.reservation() + " reserved" : "")
                 .append(", peak " + status.peakCharge() + ", " + status.rejections() + " rejections");
     }

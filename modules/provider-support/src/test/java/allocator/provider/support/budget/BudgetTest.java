@@ -16,6 +16,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.stream.LongStream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
@@ -309,8 +310,12 @@ class BudgetTest {
     }
 
     private static boolean isReleased(Budget budget, long byteSize) {
+        return isDone(() -> budget.release(byteSize));
+    }
+
+    private static boolean isDone(Runnable call) {
         try {
-            budget.release(byteSize);
+            call.run();
             return true;
         } catch (IllegalStateException e) {
             return false;
@@ -319,40 +324,83 @@ class BudgetTest {
 
     /**
      * Compares a tree of budgets with a model that recomputes all sums at every step: the charge of each is its own
-     * charges and the shares of its children.
+     * charges and the shares of its children, and what is pending of it is its own and that of its children.
      */
     @Property(tries = 500)
-    void aTreeOfBudgetsKeepsItsSums(@ForAll @Size(max = 80) List<@IntRange(max = 9999) Integer> steps) {
+    void aTreeOfBudgetsKeepsItsSums(@ForAll @Size(max = 80) List<@IntRange(max = 99_999) Integer> steps) {
         Budget device = Budget.of("device", 1000);
         Budget tenant = device.child("tenant", 700);
         Budget reserved = Objects.requireNonNull(device.tryReserve("reserved", 200));
         Budget task = tenant.child("task", 500);
         Budget held = Objects.requireNonNull(tenant.tryReserve("held", 100));
         Budget[] budgets = {device, tenant, reserved, task, held};
+        int[] parents = {-1, 0, 0, 1, 1};
         long[] own = new long[budgets.length];
+        long[] pending = new long[budgets.length];
         long[] reservations = {0, 0, 200, 0, 100};
+        boolean[] isClosed = new boolean[budgets.length];
         for (int step : steps) {
             int which = step % budgets.length;
+            Budget budget = budgets[which];
             long byteSize = step / 10 % 300;
-            boolean isClosed = which % 2 == 0 && which > 0 && reservations[which] == 0;
-            if (step % 37 == 0 && which % 2 == 0 && which > 0) {
-                budgets[which].close();
-                reservations[which] = 0;
-            } else if (step % 3 > 0 && !isClosed) {
-                long before = budgets[which].status().available();
-                boolean granted = budgets[which].tryCharge(byteSize);
-                assertThat(granted).isEqualTo(byteSize <= before);
-                own[which] += granted ? byteSize : 0;
-            } else {
-                boolean isReleased = isReleased(budgets[which], byteSize);
-                assertThat(isReleased).isEqualTo(byteSize <= own[which]);
-                own[which] -= isReleased ? byteSize : 0;
+            switch (step / 10_000) {
+                case 0, 1, 2, 3 -> {
+                    if (!isClosed[which]) {
+                        long before = budget.status().available();
+                        boolean isGranted = budget.tryCharge(byteSize);
+                        assertThat(isGranted).isEqualTo(byteSize <= before);
+                        own[which] += isGranted ? byteSize : 0;
+                    }
+                }
+                case 4, 5 -> {
+                    boolean isReleased = isReleased(budget, byteSize);
+                    assertThat(isReleased).isEqualTo(byteSize <= own[which] - pending[which]);
+                    own[which] -= isReleased ? byteSize : 0;
+                }
+                case 6 -> {
+                    boolean isPending = isDone(() -> budget.pend(byteSize));
+                    assertThat(isPending).isEqualTo(byteSize <= own[which] - pending[which]);
+                    pending[which] += isPending ? byteSize : 0;
+                }
+                case 7 -> {
+                    boolean isReleased = isDone(() -> budget.releasePending(byteSize));
+                    assertThat(isReleased).isEqualTo(byteSize <= pending[which]);
+                    own[which] -= isReleased ? byteSize : 0;
+                    pending[which] -= isReleased ? byteSize : 0;
+                }
+                case 8 -> {
+                    if (which > 0 && !isClosed[which]) {
+                        long charge = budget.status().charge();
+                        long growth = Math.max(charge, byteSize) - Math.max(charge, reservations[which]);
+                        long above = budgets[parents[which]].status().available();
+                        boolean isGranted = budget.reserve(byteSize) == null;
+                        assertThat(isGranted).isEqualTo(growth <= above);
+                        reservations[which] = isGranted ? byteSize : reservations[which];
+                    }
+                }
+                default -> {
+                    if (which == 2 || which == 4) {
+                        budget.close();
+                        isClosed[which] = true;
+                        reservations[which] = 0;
+                    }
+                }
             }
-            long ofTenant = own[1] + own[3] + Math.max(own[4], reservations[4]);
+            long ofTask = Math.max(own[3], reservations[3]);
+            long ofTenant = own[1] + ofTask + Math.max(own[4], reservations[4]);
+            Budget.Status now = device.status();
             assertThat(tenant.status().charge()).isEqualTo(ofTenant).isLessThanOrEqualTo(700);
-            assertThat(device.status().charge())
-                    .isEqualTo(own[0] + ofTenant + Math.max(own[2], reservations[2]))
+            assertThat(tenant.status().pending()).isEqualTo(pending[1] + pending[3] + pending[4]);
+            assertThat(now.charge())
+                    .isEqualTo(own[0] + Math.max(ofTenant, reservations[1]) + Math.max(own[2], reservations[2]))
                     .isLessThanOrEqualTo(1000);
+            assertThat(now.pending()).isEqualTo(LongStream.of(pending).sum());
+            assertThat(now.charge() + now.available()).isEqualTo(1000);
         }
+    }
+
+    @Test
+    void aBudgetWithoutAParentHasNothingToSetAside() {
+        assertThatThrownBy(() -> Budget.of("top", 10).reserve(1)).isInstanceOf(IllegalStateException.class);
     }
 }
