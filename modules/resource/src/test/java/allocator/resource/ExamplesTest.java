@@ -15,7 +15,6 @@ import allocator.resource.log.TraceLog;
 import allocator.resource.tracked.Access;
 import allocator.resource.tracked.FakeEvents;
 import allocator.resource.tracked.TrackedBlock;
-import allocator.resource.tracked.TrackedLaunch;
 import allocator.resource.tracked.TrackedMemory;
 import allocator.resource.typed.PolymorphicAllocator;
 import allocator.resource.typed.TypedBuffer;
@@ -163,11 +162,7 @@ class ExamplesTest {
         SyncStream stream = new FakeStream(host.memory());
         TrackedMemory memory = new TrackedMemory(host, events, Budget.of("device", 1 << 30));
         TrackedBlock scores = memory.allocate(4096, stream, "scores");
-        try (TrackedLaunch launch = memory.launch(stream).uses(scores, Access.WRITE)) {
-            launch.prepare();
-            submit(stream, scores.address());
-            launch.commit();
-        }
+        memory.launch(stream).uses(scores, Access.WRITE).run(on -> submit(stream, scores.address()));
         memory.free(scores); // pending until the work is complete
         events.advance(stream);
         assertThat(memory.reap()).isEqualTo(4096);

@@ -15,7 +15,6 @@ import allocator.resource.AllocatorResource;
 import allocator.provider.support.budget.Budget;
 import allocator.resource.tracked.Access;
 import allocator.resource.tracked.TrackedBlock;
-import allocator.resource.tracked.TrackedLaunch;
 import allocator.resource.tracked.TrackedMemory;
 import allocator.runtime.Environment;
 import allocator.runtime.ManagedAllocator;
@@ -148,12 +147,10 @@ class StreamsTest {
     /** A fill stands in for a kernel. */
     private static void fill(
             CudaDriver driver, TrackedMemory memory, TrackedBlock block, int value, SyncStream stream) {
-        try (TrackedLaunch launch = memory.launch(stream).uses(block, Access.WRITE)) {
-            launch.prepare();
-            driver.memory()
-                    .memsetD8Async(0, block.address(), (byte) value, block.byteSize(), stream.handle());
-            launch.commit();
-        }
+        memory.launch(stream)
+                .uses(block, Access.WRITE)
+                .run(on -> driver.memory()
+                        .memsetD8Async(0, block.address(), (byte) value, block.byteSize(), stream.handle()));
     }
 
     @Test

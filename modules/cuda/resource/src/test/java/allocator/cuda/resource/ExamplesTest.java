@@ -16,7 +16,6 @@ import allocator.resource.log.RmmLog;
 import allocator.resource.tracked.Access;
 import allocator.resource.tracked.StreamPool;
 import allocator.resource.tracked.TrackedBlock;
-import allocator.resource.tracked.TrackedLaunch;
 import allocator.resource.tracked.TrackedMemory;
 import allocator.resource.typed.PolymorphicAllocator;
 import allocator.resource.typed.TypedBuffer;
@@ -131,11 +130,9 @@ class ExamplesTest {
         try (StreamPool streams = new StreamPool(4, gpu::openStream)) {
             SyncStream stream = streams.acquire();
             TrackedBlock scores = memory.allocate(4096, stream, "scores");
-            try (TrackedLaunch launch = memory.launch(stream).uses(scores, Access.WRITE)) {
-                launch.prepare();
-                driver.memory().memsetD8Async(0, scores.address(), (byte) 0, 4096, stream.handle());
-                launch.commit();
-            }
+            memory.launch(stream)
+                    .uses(scores, Access.WRITE)
+                    .run(on -> driver.memory().memsetD8Async(0, scores.address(), (byte) 0, 4096, stream.handle()));
             memory.free(scores);
             assertThat(memory.reap()).isEqualTo(4096);
             streams.release(stream);

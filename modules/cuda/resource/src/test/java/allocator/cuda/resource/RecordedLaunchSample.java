@@ -5,7 +5,6 @@ import allocator.cuda.resource.DeviceRuntime.Settings;
 import allocator.resource.log.RmmLog;
 import allocator.resource.tracked.Access;
 import allocator.resource.tracked.TrackedBlock;
-import allocator.resource.tracked.TrackedLaunch;
 import allocator.resource.tracked.TrackedMemory;
 import allocator.spi.SyncStream;
 import java.time.Duration;
@@ -22,17 +21,14 @@ final class RecordedLaunchSample {
             final SyncStream copying = gpu.streams().acquire();
             final TrackedBlock source = memory.allocate(4096, filling, "source");
             final TrackedBlock target = memory.allocate(4096, copying, "target");
-            try (TrackedLaunch fill = memory.launch(filling).uses(source, Access.WRITE)) {
-                fill.prepare();
-                cuda.memory().memsetD8Async(0, source.address(), (byte) 7, 4096, filling.handle());
-                fill.commit();
-            }
-            try (TrackedLaunch copy =
-                    memory.launch(copying).uses(source, Access.READ).uses(target, Access.WRITE)) {
-                copy.prepare(); // makes the stream wait for the fill
-                cuda.memory().memcpyDtoDAsync(0, target.address(), source.address(), 4096, copying.handle());
-                copy.commit();
-            }
+            memory.launch(filling)
+                    .uses(source, Access.WRITE)
+                    .run(on -> cuda.memory().memsetD8Async(0, source.address(), (byte) 7, 4096, filling.handle()));
+            memory.launch(copying) // which waits for the fill
+                    .uses(source, Access.READ)
+                    .uses(target, Access.WRITE)
+                    .run(on -> cuda.memory()
+                            .memcpyDtoDAsync(0, target.address(), source.address(), 4096, copying.handle()));
             memory.free(source); // pending until the copy is done
             memory.free(target);
             copying.flush();
