@@ -76,6 +76,7 @@ final class OrtProvider implements Provider {
     }
 
     private long createSession(OrtApi api) {
+        final long environment = EnvironmentReference.handle(); // first: it has the logger that the options use
         final long options = api.create(Function.CREATE_SESSION_OPTIONS);
         if (info.deviceType() == DeviceType.GPU) {
             final long cuda = api.create(Function.CREATE_CUDA_PROVIDER_OPTIONS);
@@ -85,12 +86,7 @@ final class OrtProvider implements Provider {
         final byte[] model = IdentityModel.bytes();
         try (Arena scratch = Arena.ofConfined()) {
             final MemorySegment bytes = scratch.allocate(model.length).copyFrom(MemorySegment.ofArray(model));
-            return api.create(
-                    Function.CREATE_SESSION_FROM_ARRAY,
-                    EnvironmentReference.handle(),
-                    bytes.address(),
-                    model.length,
-                    options);
+            return api.create(Function.CREATE_SESSION_FROM_ARRAY, environment, bytes.address(), model.length, options);
         } finally {
             api.release(Function.RELEASE_SESSION_OPTIONS, options);
         }

@@ -20,10 +20,13 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -220,6 +223,41 @@ class DeviceLimitTest {
     }
 
     @Test
+    void oneShrinkServesAllThreadsThatWaitedForIt() throws Exception {
+        try (Environment environment = open("128m");
+                Session idle = environment.openSession("cuda-arena", Map.of("arena.keep_first_region", "0"));
+                DeviceRuntime runtime = DeviceRuntime.of(driver, 0);
+                ExecutorService threads = Executors.newFixedThreadPool(8)) {
+            for (int round = 0; round < 30; round++) {
+                idle.allocator().free(idle.allocator().alloc(120 * MIB));
+                final CyclicBarrier together = new CyclicBarrier(8);
+                final Callable<Long> request = () -> {
+                    together.await();
+                    return runtime.resource().allocate(MIB);
+                };
+                final List<Long> blocks = new ArrayList<>();
+                for (final Future<Long> block : threads.invokeAll(Collections.nCopies(8, request))) {
+                    blocks.add(block.get());
+                }
+                blocks.forEach(block -> runtime.resource().deallocate(block, MIB));
+                runtime.resource().shrink();
+            }
+        }
+    }
+
+    @Test
+    void anInterruptedThreadIsServedToo() {
+        try (Environment environment = open("128m");
+                Session idle = environment.openSession("cuda-arena", Map.of("arena.keep_first_region", "0"));
+                Session other = environment.openSession("cuda-arena", Map.of())) {
+            idle.allocator().free(idle.allocator().alloc(120 * MIB));
+            Thread.currentThread().interrupt();
+            other.allocator().free(other.allocator().alloc(40 * MIB));
+            assertThat(Thread.interrupted()).isTrue();
+        }
+    }
+
+    @Test
     void aRequestThatNobodyCanMakeRoomForSaysWhoHoldsWhat() {
         try (Environment environment = open("64m");
                 Session first = environment.openSession("cuda-arena", Map.of());
@@ -228,7 +266,11 @@ class DeviceLimitTest {
             assertThatExceptionOfType(OutOfMemoryException.class)
                     .isThrownBy(() -> second.allocator().alloc(40 * MIB))
                     .satisfies(e -> assertThat(e.getMessage() + e.dump())
-                            .contains("gpu:0", "64.0 MiB", first.name() + " holds", second.name() + " holds"));
+                            .contains(
+                                    "device.gpu:0.max_mem",
+                                    "64.0 MiB",
+                                    first.name() + " holds",
+                                    second.name() + " holds"));
             first.allocator().free(block);
         }
     }
@@ -240,6 +282,15 @@ class DeviceLimitTest {
                 .isThrownBy(() -> open(value))
                 .withMessageContaining("device.cuda:0.max_mem")
                 .withMessageContaining(value);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"device.gpu.max_mem", "device.GPU:0.max_mem", "device.gpu:0.max_men"})
+    void aKeyThatNamesNoDeviceIsRejectedWithTheForm(String key) {
+        assertThatExceptionOfType(InvalidOptionException.class)
+                .isThrownBy(() -> Environment.builder().option(key, "1g"))
+                .withMessageContaining(key)
+                .withMessageContaining("device.<device>.max_mem");
     }
 
     @Test

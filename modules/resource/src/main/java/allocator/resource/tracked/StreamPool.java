@@ -79,7 +79,7 @@ public final class StreamPool implements AutoCloseable {
     }
 
     /**
-     * Releases a stream. Work may still be queued on it.
+     * Releases a stream. Work may still be queued on it. One that its user has closed leaves the pool.
      *
      * @param stream an acquired stream of this pool
      * @throws IllegalArgumentException if it is not one
@@ -88,7 +88,9 @@ public final class StreamPool implements AutoCloseable {
         if (!acquired.remove(stream)) {
             throw new IllegalArgumentException(stream + " is not acquired from this pool");
         }
-        idle.add(stream);
+        if (!stream.hasEnded()) {
+            idle.add(stream);
+        }
     }
 
     /** {@return how many streams are acquired} */

@@ -5,6 +5,7 @@ import allocator.spi.SyncStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One piece of work on a stream and all blocks it uses. Add the blocks with {@link #uses} and call {@link #run}; or,
@@ -120,14 +121,16 @@ public final class TrackedLaunch implements AutoCloseable {
             }
         } finally {
             for (int i = finished; i < uses.size(); i++) {
-                TrackedMemory.abandon(uses.get(i).block, uses.get(i).access, stream, event);
+                abandon(uses.get(i), event);
             }
         }
     }
 
-    private void loseEvents() {
-        for (int i = 0; i < uses.size(); i++) {
-            uses.get(i).block.finishWithoutEvent(uses.get(i).access, stream);
+    private void abandon(Use use, @Nullable SharedEvent event) {
+        try {
+            TrackedMemory.abandon(use.block, use.access, stream, event);
+        } catch (TrackedBlockException e) {
+            // The callback has finished this use itself. The uses of other blocks are over all the same.
         }
     }
 
@@ -149,7 +152,9 @@ public final class TrackedLaunch implements AutoCloseable {
     public void close() {
         if (isPrepared && !isOver) {
             isOver = true;
-            loseEvents();
+            for (int i = 0; i < uses.size(); i++) {
+                abandon(uses.get(i), null);
+            }
         }
         isOver = true;
     }

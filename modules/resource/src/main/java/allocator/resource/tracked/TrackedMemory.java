@@ -316,9 +316,12 @@ public final class TrackedMemory implements AutoCloseable {
     /** Finishes a use without an event. If the block has the event, the use is finished already. */
     static void abandon(TrackedBlock block, Access access, SyncStream stream, @Nullable SharedEvent event) {
         if (event == null || !block.holds(event)) {
-            block.finishWithoutEvent(access, stream);
-            if (event != null) {
-                release(event);
+            try {
+                block.finishWithoutEvent(access, stream);
+            } finally {
+                if (event != null) {
+                    release(event);
+                }
             }
         }
     }

@@ -39,6 +39,17 @@ class StreamPoolTest {
     }
 
     @Test
+    void aStreamThatItsUserHasClosedLeavesThePool() {
+        try (StreamPool pool = new StreamPool(1, () -> new FakeStream(memory))) {
+            var stream = pool.acquire();
+            stream.close();
+            pool.release(stream);
+            assertThat(pool.size()).isZero();
+            assertThat(pool.acquire()).isNotSameAs(stream).satisfies(pool::release);
+        }
+    }
+
+    @Test
     void aSupplierThatReturnsNullIsReportedAndCanBeRepeated() {
         AtomicInteger calls = new AtomicInteger();
         try (StreamPool pool = new StreamPool(1, () -> calls.incrementAndGet() == 1 ? null : new FakeStream(memory))) {

@@ -295,6 +295,19 @@ class TrackedMemoryTest {
         }
 
         @Test
+        void aCallbackThatFinishesAUseItselfLeavesTheOtherBlocksFree() {
+            TrackedBlock first = memory.allocate(MIB, one, "first");
+            TrackedBlock second = memory.allocate(MIB, one, "second");
+            assertThatThrownBy(() -> memory.launch(two)
+                            .uses(first, Access.WRITE)
+                            .uses(second, Access.WRITE)
+                            .run(stream -> memory.finish(first, Access.WRITE, stream)))
+                    .isInstanceOf(TrackedBlockException.class);
+            memory.free(first);
+            memory.free(second);
+        }
+
+        @Test
         void aReapThatFailsForABlockLeavesItPending() {
             TrackedBlock first = memory.allocate(MIB, one, "first");
             TrackedBlock second = memory.allocate(MIB, one, "second");

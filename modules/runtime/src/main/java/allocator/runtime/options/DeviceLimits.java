@@ -8,6 +8,7 @@ import allocator.spi.OptionKey;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 
 /**
  * The limits of whole devices, {@code device.gpu:0.max_mem}: the limits of their budgets, which all providers of the
@@ -16,6 +17,11 @@ import java.util.Map;
 public final class DeviceLimits {
     private static final String PREFIX = "device.";
     private static final String SUFFIX = ".max_mem";
+
+    /** How keys are written in messages. */
+    static final String FORM = PREFIX + "<device>" + SUFFIX;
+
+    private static final Pattern KEY = Pattern.compile("device\\.[a-z]+:[0-9]+\\.max_mem");
 
     private static final String GPU = "gpu:";
     private static final String CUDA = "cuda:";
@@ -45,7 +51,7 @@ public final class DeviceLimits {
 
     /** {@return whether a key is one of these, whether there is such a device or not} */
     public static boolean isKey(String key) {
-        return key.startsWith(PREFIX) && key.endsWith(SUFFIX) && key.length() > PREFIX.length() + SUFFIX.length();
+        return KEY.matcher(key).matches();
     }
 
     /**
@@ -106,7 +112,7 @@ public final class DeviceLimits {
                     "a number of bytes, as the provider does not report the memory of "
                             + device.hardware().name());
         }
-        return total / 100 * percent;
+        return total / 100 * percent + total % 100 * percent / 100;
     }
 
     /** Returns the memory of a device in bytes; 0 if its provider does not report it. */

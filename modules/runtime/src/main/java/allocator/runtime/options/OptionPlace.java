@@ -181,6 +181,9 @@ public enum OptionPlace {
         if (!providerPrefix.isEmpty()) {
             known.add(form("<key>"));
         }
+        if (this == ENVIRONMENT) {
+            known.add(DeviceLimits.FORM);
+        }
         return InvalidOptionException.unknownKey(key, value, origin, known);
     }
 

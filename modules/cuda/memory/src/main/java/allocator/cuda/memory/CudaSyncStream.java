@@ -151,8 +151,12 @@ public final class CudaSyncStream extends SyncStream {
         return users.open();
     }
 
-    /** Keeps the native stream alive until {@link #endUse}; false if closed. */
-    boolean tryUse() {
+    /**
+     * Keeps the driver's stream, which a close then waits to destroy, until {@link #endUse}.
+     *
+     * @return false if the close has begun; there is nothing to end then
+     */
+    public boolean tryUse() {
         return guard.tryEnter();
     }
 
@@ -167,7 +171,8 @@ public final class CudaSyncStream extends SyncStream {
         }
     }
 
-    void endUse() {
+    /** Ends what {@link #tryUse} began. */
+    public void endUse() {
         guard.exit();
     }
 

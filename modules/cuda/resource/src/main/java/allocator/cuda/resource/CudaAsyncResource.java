@@ -5,6 +5,7 @@ import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaPools;
 import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.driver.PoolAttribute;
+import allocator.cuda.memory.CudaSyncStream;
 import allocator.cuda.memory.PoolSettings;
 import allocator.provider.support.BlockLedger;
 import allocator.provider.support.UseGuard;
@@ -287,7 +288,7 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
         try {
             if (stream != null) {
                 SameDevice.require(stream, memory);
-                CudaCalls.handle(stream, streams, device, "deallocation");
+                CudaCalls.freeingHandle(stream, streams, device);
             }
             CudaCalls.requireSize(ledger.sizeOfLive(address), address, byteSize);
             ledger.free(address, stream);
@@ -298,11 +299,27 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
 
     /** The work of a stream that has ended is done, so its memory needs no order. */
     private boolean giveBack(long address, long byteSize, @Nullable SyncStream stream) {
-        final long handle = stream == null || stream.hasEnded()
-                ? ownStream
-                : CudaCalls.handle(stream, streams, device, "deallocation");
-        pools.memFreeAsync(device, address, handle);
+        if (stream == null || stream.hasEnded()) {
+            pools.memFreeAsync(device, address, ownStream);
+            return true;
+        }
+        if (stream instanceof CudaSyncStream own) {
+            if (!own.tryUse()) {
+                return false;
+            }
+            try {
+                giveBackOn(own, address);
+            } finally {
+                own.endUse();
+            }
+            return true;
+        }
+        giveBackOn(stream, address);
         return true;
+    }
+
+    private void giveBackOn(SyncStream stream, long address) {
+        pools.memFreeAsync(device, address, CudaCalls.freeingHandle(stream, streams, device));
     }
 
     /** Returns {@code true}: the driver reuses memory once it knows that the free has taken effect. */

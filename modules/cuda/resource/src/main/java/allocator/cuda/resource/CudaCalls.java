@@ -82,6 +82,19 @@ final class CudaCalls {
         }
     }
 
+    /**
+     * Returns the driver's stream for a deallocation, as {@link #handle(SyncStream, CudaStreams, int, String)} does. If
+     * the driver does not say whether the stream is being captured, the deallocation goes on: it takes effect whatever
+     * the device says.
+     */
+    static long freeingHandle(SyncStream stream, CudaStreams streams, int device) {
+        try {
+            return handle(stream, streams, device, "deallocation");
+        } catch (DeviceException e) {
+            return handle(stream);
+        }
+    }
+
     static DeviceException failure(CudaException e) {
         return new DeviceException(String.valueOf(e.getMessage()), e);
     }

@@ -59,6 +59,18 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
     public long record(SyncStream stream) {
         guard.enter(this);
         try {
+            if (stream instanceof CudaSyncStream own && !own.tryUse()) {
+                throw new IllegalStateException(stream + " is closed");
+            }
+            return recordOn(stream);
+        } finally {
+            guard.exit();
+        }
+    }
+
+    /** Records on a stream that is in use. */
+    private long recordOn(SyncStream stream) {
+        try {
             final long handle = CudaCalls.handle(stream, streams, device, "event");
             final StreamChecks.@Nullable StreamPoint point =
                     stream instanceof CudaSyncStream own ? own.checks().point(own) : null;
@@ -80,7 +92,9 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
         } finally {
-            guard.exit();
+            if (stream instanceof CudaSyncStream own) {
+                own.endUse();
+            }
         }
     }
 

@@ -144,13 +144,17 @@ public final class DeviceRuntime implements AutoCloseable {
                 return 0;
             }
             final long before = bytesHeld();
-            tracked.reap(); // records the events of uses that have none
-            awaitDevice();
-            if (tracked.reap() > 0) {
-                awaitDevice(); // the memory goes back in the order of its stream
+            final Failures failures = new Failures(); // of some blocks, which keeps the others from nothing
+            failures.run(tracked::reap); // records the events of uses that have none
+            failures.run(DeviceRuntime.this::awaitDevice);
+            failures.run(tracked::reap);
+            failures.run(DeviceRuntime.this::awaitDevice); // the memory goes back in the order of its stream
+            failures.run(resource::shrink);
+            final long released = before - bytesHeld();
+            if (released <= 0) {
+                failures.throwIfAny();
             }
-            resource.shrink();
-            return Math.max(0, before - bytesHeld());
+            return Math.max(0, released);
         }
 
         @Override

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * that a shrink may need. A shrink may wait for streams, whose work must not wait for the thread that allocates.
  */
 public final class BudgetPressure {
-    private static final String EXHAUSTED = "The limit of the device is reached, although the others were shrunk: ";
+    private static final String EXHAUSTED = " is reached, although the others were shrunk: ";
     private static final long MOST_WAIT_SECONDS = 2;
     private static final int MOST_LISTED = 8;
     private static final ReentrantLock LOCK = new ReentrantLock();
@@ -96,8 +96,13 @@ public final class BudgetPressure {
         if (!Budget.hasRejected(failure, memory) || hasTried(failure) || LOCK.isHeldByCurrentThread() || !lock()) {
             throw failure;
         }
-        OutOfMemoryException latest = failure;
+        OutOfMemoryException latest;
         try {
+            try {
+                return call.getAsLong(); // others may have made room while this thread waited
+            } catch (OutOfMemoryException e) {
+                latest = e;
+            }
             for (final Part other : parts(memory)) {
                 if (!other.identity().equals(requester) && hasReleased(other)) {
                     try {
@@ -115,15 +120,25 @@ public final class BudgetPressure {
 
     /** Returns whether the others were shrunk already, for a part of the same request. */
     private static boolean hasTried(OutOfMemoryException failure) {
-        return String.valueOf(failure.getMessage()).startsWith(EXHAUSTED);
+        return String.valueOf(failure.getMessage()).contains(EXHAUSTED);
     }
 
+    /** An interrupt does not end the wait, and stays pending. */
     private static boolean lock() {
+        final long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(MOST_WAIT_SECONDS);
+        boolean isInterrupted = false;
         try {
-            return LOCK.tryLock(MOST_WAIT_SECONDS, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return false;
+            while (true) {
+                try {
+                    return LOCK.tryLock(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    isInterrupted = true;
+                }
+            }
+        } finally {
+            if (isInterrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
@@ -161,6 +176,9 @@ public final class BudgetPressure {
             }
         });
         return new OutOfMemoryException(
-                EXHAUSTED + Budget.ofMemory(memory), failure.shortage(), failure.dump() + holders, failure);
+                "The limit device." + memory.location() + ".max_mem" + EXHAUSTED + Budget.ofMemory(memory),
+                failure.shortage(),
+                failure.dump() + holders,
+                failure);
     }
 }
