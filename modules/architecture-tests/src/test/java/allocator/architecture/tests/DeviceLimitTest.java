@@ -296,7 +296,7 @@ class DeviceLimitTest {
     @Test
     void aShareIsOfTheDevice() {
         try (Environment environment = open("25%")) {
-            assertThat(budget(environment).status().limit()).isEqualTo(1024 * MIB / 100 * 25);
+            assertThat(budget(environment).status().limit()).isEqualTo(256 * MIB);
         }
     }
 
