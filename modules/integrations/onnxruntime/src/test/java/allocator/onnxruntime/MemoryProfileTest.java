@@ -270,6 +270,12 @@ class MemoryProfileTest {
             final List<String> names = new ArrayList<>();
             final CountDownLatch isRunning = new CountDownLatch(3);
             final CountDownLatch mayGoOn = new CountDownLatch(1);
+            heap.watcher = () -> {
+                isRunning.countDown();
+                if (isRunning.getCount() == 0) {
+                    await(mayGoOn);
+                }
+            };
             final CompletableFuture<Void> other = CompletableFuture.runAsync(() -> {
                 try (OrtSession.Result result = session.run(SmallModels.x(LENGTH))) {
                     assertEquals(1, result.size());
@@ -278,12 +284,6 @@ class MemoryProfileTest {
                     throw new IllegalStateException(e);
                 }
             });
-            heap.watcher = () -> {
-                isRunning.countDown();
-                if (isRunning.getCount() == 0) {
-                    await(mayGoOn);
-                }
-            };
             await(isRunning);
             heap.watcher = () -> {};
             try {
