@@ -17,6 +17,7 @@ import org.jspecify.annotations.NullMarked;
 module java.allocator.onnxruntime {
     requires transitive java.allocator.spi;
     requires transitive com.microsoft.onnxruntime;
+    requires com.fasterxml.jackson.core;
     requires java.allocator.provider.support;
     requires java.allocator.runtime;
     requires static org.jspecify;

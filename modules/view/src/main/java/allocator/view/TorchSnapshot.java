@@ -43,6 +43,9 @@ public final class TorchSnapshot {
 
     private static final Pattern FRAME = Pattern.compile("(.*?)\\(([^():]*)(?::(\\d+))?\\)");
 
+    /** An operator of a model with its type and kind, and the line of the program if that is known. */
+    private static final Pattern OPERATOR = Pattern.compile("(.+?) \\([^()]*\\)(?: at (.*))?");
+
     private final PickleWriter out;
     private final Snapshot snapshot;
 
@@ -188,12 +191,30 @@ public final class TorchSnapshot {
         final List<String> frames = new ArrayList<>();
         final Site site = allocator.sites().get(chunk.address());
         if (site != null) {
-            frames.add(site.frame());
+            addPlace(frames, site.frame());
             frames.add("session " + site.owner());
         } else if (allocator.users().size() == 1) {
             frames.add("session " + allocator.users().getFirst().owner());
         }
         return frames;
+    }
+
+    /** Adds a line of the program; or an operator, the layers around it from the inside out, and the line. */
+    private static void addPlace(List<String> frames, String frame) {
+        final Matcher operator = OPERATOR.matcher(frame);
+        if (!operator.matches()) {
+            frames.add(frame);
+            return;
+        }
+        final String line = operator.group(2);
+        frames.add(line == null ? frame : frame.substring(0, operator.start(2) - " at ".length()));
+        final String name = operator.group(1);
+        for (int end = name.lastIndexOf('/'); end > 0; end = name.lastIndexOf('/', end - 1)) {
+            frames.add(name.substring(0, end));
+        }
+        if (line != null) {
+            frames.add(line);
+        }
     }
 
     private void write(TorchHistory.Entry entry) throws IOException {
@@ -231,7 +252,7 @@ public final class TorchSnapshot {
         out.text("frames");
         out.list(frames, frame -> {
             final Matcher parts = FRAME.matcher(frame);
-            final boolean isFrame = parts.matches();
+            final boolean isFrame = parts.matches() && !OPERATOR.matcher(frame).matches();
             out.dictionary(() -> {
                 text("filename", isFrame ? parts.group(2) : "");
                 number("line", isFrame && parts.group(3) != null ? line(parts.group(3)) : 0);

@@ -72,6 +72,27 @@ class TorchSnapshotTest {
     }
 
     @Test
+    void theLayersOfAnOperatorAreFrames() {
+        final Site site = new Site(
+                "bert", "/encoder/layer.3/MatMul (MatMul, activation) at a.B.c(B.java:42)", Site.UNKNOWN_AGE, 0);
+        final AllocatorSnapshot memory =
+                new AllocatorSnapshot(List.of(), List.of(new Chunk(ADDRESS, 99, 77, State.LIVE, 0)));
+
+        final Map<?, ?> torch = read(Snapshots.of(null, memory, Map.of(ADDRESS, site)));
+
+        assertThat(maps(maps(maps(torch.get("segments")).getFirst().get("blocks"))
+                        .getFirst()
+                        .get("frames")))
+                .extracting(frame -> frame.get("name") + "|" + frame.get("filename"))
+                .containsExactly(
+                        "/encoder/layer.3/MatMul (MatMul, activation)|",
+                        "/encoder/layer.3|",
+                        "/encoder|",
+                        "a.B.c|B.java",
+                        "session bert|");
+    }
+
+    @Test
     void aFailureIsAnEventOfItsDevice() {
         final Map<?, ?> torch =
                 read(Snapshots.of(Snapshots.failure(5000, 4096, 0, 0, 0), AllocatorSnapshot.EMPTY, Map.of()));

@@ -74,6 +74,48 @@ public final class AllocatorSession implements AutoCloseable {
         return run(() -> session.run(inputs, outputs, options));
     }
 
+    /**
+     * Runs the model twice under ONNX Runtime's profiler and returns which operators have the memory. From then on the
+     * blocks of a run of the same shapes have the names of their operators, in snapshots and in the reports of failures
+     * and leaks, at the cost of recording a block.
+     *
+     * <p>Call it once, before any other run of these shapes: ONNX Runtime allocates the tensors of earlier shapes as
+     * one block, in which no operator can be named. While it runs, let no other thread run the session: what that
+     * allocates is unknown.
+     *
+     * <p>A later run is compared with the profiled one, allocation by allocation. From the first one that differs, as
+     * in a run of other shapes, its blocks have no name; neither have the blocks of runs at once, of runs of
+     * {@link #session()} itself, of what follows an operator {@code If}, {@code Loop} or {@code Scan}, nor any with
+     * parallel execution.
+     *
+     * @param inputs the inputs by name
+     * @return what the operators have
+     * @throws OrtException if a run fails, as {@link #run(Map)}; another call tries again
+     * @throws IllegalStateException if the session was not opened with {@link SessionSettings#withProfiling}, or was
+     *     profiled; if the session or an input is closed
+     * @throws java.io.UncheckedIOException if ONNX Runtime's profile cannot be read
+     */
+    public MemoryProfile profile(Map<String, ? extends OnnxTensorLike> inputs) throws OrtException {
+        requireOpen(inputs);
+        final BlockNames names = memory.names();
+        if (names == null) {
+            throw new IllegalStateException("the session " + name()
+                    + " cannot be profiled; open it with SessionSettings.DEFAULT.withProfiling()");
+        }
+        begin();
+        try {
+            if (names.isProfiled()) {
+                throw new IllegalStateException("the session " + name()
+                        + " was profiled, which ONNX Runtime does once for each session; open another one");
+            }
+            return new SessionProfiler(session, memory, names).profile(inputs);
+        } catch (OrtException e) {
+            throw explain(e);
+        } finally {
+            end();
+        }
+    }
+
     /** Rejects a closed tensor, which ONNX Runtime does not check: it would read freed memory and end the process. */
     private static void requireOpen(Map<String, ? extends OnnxTensorLike> inputs) {
         for (final Map.Entry<String, ? extends OnnxTensorLike> input : inputs.entrySet()) {
@@ -197,6 +239,7 @@ public final class AllocatorSession implements AutoCloseable {
             memory.closeStreams();
         } finally {
             session.close();
+            memory.deleteProfile();
             memory.failures().setClosed();
             AllocatorEvents.sessionClosed(name(), this::liveBlocks); // without what ONNX Runtime has just freed
             memory.reportHeld();

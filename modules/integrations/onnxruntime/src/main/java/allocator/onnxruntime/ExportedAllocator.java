@@ -51,7 +51,7 @@ final class ExportedAllocator {
     private final OrtMemory memory;
     private final @Nullable SessionStreams streams;
     private final SessionBudget budget;
-    private final BlockSizes blocks = new BlockSizes();
+    private final BlockSizes blocks;
 
     /** For each lent block, by its aligned address, the address that {@code malloc} returned. */
     private final BlockSizes lent = new BlockSizes();
@@ -60,6 +60,9 @@ final class ExportedAllocator {
 
     /** Where the live blocks were allocated; {@code null} if that is not recorded. */
     private final @Nullable BlockSites sites;
+
+    /** Names the blocks; {@code null} if they have no names. */
+    private final @Nullable BlockNames names;
 
     private final FailureLog failures;
     private final MemoryDump dump;
@@ -84,6 +87,7 @@ final class ExportedAllocator {
      * @param streams the streams of the session, or {@code null} if memory is not ordered on streams
      * @param budget the budget of its blocks
      * @param sites records where its blocks are allocated, {@code null} for no record
+     * @param names names its blocks, {@code null} for no names
      * @param failures the failures of the session, of all its memories
      */
     ExportedAllocator(
@@ -92,12 +96,15 @@ final class ExportedAllocator {
             @Nullable SessionStreams streams,
             SessionBudget budget,
             @Nullable BlockSites sites,
+            @Nullable BlockNames names,
             FailureLog failures) {
         this.target = target;
         this.memory = memory;
         this.streams = streams;
         this.budget = budget;
         this.sites = sites;
+        this.names = names;
+        blocks = new BlockSizes(names != null);
         this.failures = failures;
         session = failures.session();
         dump = new MemoryDump(failures, target, budget, blocks);
@@ -172,7 +179,7 @@ final class ExportedAllocator {
         try {
             address = take(byteSize, isReserve, stream);
         } catch (Throwable e) {
-            failures.report(byteSize, e, dump);
+            failures.report(byteSize, e, names == null ? null : names.failed(this, byteSize), dump);
             return ThrowingThunk.isSupported() ? 0 : lend(byteSize);
         }
         try {
@@ -206,7 +213,7 @@ final class ExportedAllocator {
         try {
             address = takeFromTarget(byteSize, isReserve, stream);
             requireUsable(address, byteSize);
-            blocks.put(address, byteSize);
+            blocks.put(address, byteSize, names == null ? null : names.allocated(this, address, byteSize));
             if (isEnding) {
                 requireOpen(address);
             }
@@ -297,7 +304,7 @@ final class ExportedAllocator {
             return;
         }
         try {
-            noteFree(address);
+            noteFree(address, byteSize);
             target.free(address);
         } catch (Throwable e) {
             logFailedFree(address, e);
@@ -314,8 +321,11 @@ final class ExportedAllocator {
         }
     }
 
-    private void noteFree(long address) {
+    private void noteFree(long address, long byteSize) {
         try {
+            if (names != null) {
+                names.freeing(this, address, byteSize);
+            }
             if (sites != null) {
                 sites.freeing(address);
             }
@@ -363,11 +373,34 @@ final class ExportedAllocator {
         return blocks.count() + lent.count();
     }
 
-    /** Adds where live blocks were allocated, as far as that is recorded. */
+    /** Adds which live blocks are for what, and where they were allocated, as far as either is known. */
     void addSites(String owner, Map<Long, Site> byAddress) {
         if (sites != null) {
             sites.addTo(owner, byAddress);
         }
+        if (names != null) {
+            blocks.forEach((address, byteSize, name) -> {
+                if (name != null) {
+                    byAddress.merge(
+                            address,
+                            new Site(owner, name, Site.UNKNOWN_AGE, byteSize),
+                            (line, named) -> new Site(owner, name + " at " + line.frame(), line.ageMillis(), byteSize));
+                }
+            });
+        }
+    }
+
+    /** Returns what names its blocks; {@code null} if they have no names. */
+    @Nullable
+    BlockNames names() {
+        return names;
+    }
+
+    /** Returns the bytes of the live blocks with a name. */
+    long bytes(String ofName) {
+        final LongAdder sum = new LongAdder();
+        blocks.forEach((address, byteSize, name) -> sum.add(ofName.equals(name) ? byteSize : 0));
+        return sum.sum();
     }
 
     /** Returns whether the export has ended. */

@@ -23,6 +23,10 @@ final class ExportedSession {
     private final Collection<InstalledMemory> installed;
     private final FailureLog failures;
     private final HeldBlocks held;
+
+    /** Names the blocks; {@code null} if the session cannot be profiled. */
+    private final @Nullable BlockNames names;
+
     private final List<SessionMemory> memories = new ArrayList<>();
 
     /** By the ordinal of the GPU. */
@@ -32,23 +36,26 @@ final class ExportedSession {
      * Exports the allocators of an installation for one session.
      *
      * @param installed the installation's memories
-     * @param settings budgets and decorator
+     * @param settings budgets, decorator and profiling
      * @param failures receives the failures of all memories
      * @param held reports the blocks that ONNX Runtime holds at the close of the session
      * @throws IllegalArgumentException if a decorator's allocator lacks the streams of the one beneath
      * @throws NullPointerException if a decorator returns no allocator
+     * @throws java.io.UncheckedIOException if there is no folder for a profile
      */
     ExportedSession(
             Collection<InstalledMemory> installed, SessionSettings settings, FailureLog failures, HeldBlocks held) {
         this.installed = installed;
         this.failures = failures;
         this.held = held;
+        names = settings.isProfiled() ? new BlockNames() : null;
         try {
             for (final InstalledMemory memory : installed) {
                 memories.add(new SessionMemory(export(memory, settings)));
             }
         } catch (Throwable e) {
             closeMemories();
+            deleteProfile();
             throw e;
         }
     }
@@ -72,6 +79,7 @@ final class ExportedSession {
                 table,
                 new SessionBudget(installed.budget(), budget(allocator.info(), settings)),
                 held.sites(),
+                names,
                 failures));
     }
 
@@ -95,6 +103,19 @@ final class ExportedSession {
         return streams.computeIfAbsent(
                 info.deviceOrdinal(),
                 _ -> new SessionStreams(failures.session(), OnnxRuntimeLibrary.api()::streamHandle, installed.views()));
+    }
+
+    /** Returns the names of the blocks; {@code null} if the session cannot be profiled. */
+    @Nullable
+    BlockNames names() {
+        return names;
+    }
+
+    /** Deletes what ONNX Runtime's profiler has written. Throws nothing. */
+    void deleteProfile() {
+        if (names != null) {
+            names.file().delete();
+        }
     }
 
     FailureLog failures() {
@@ -124,12 +145,18 @@ final class ExportedSession {
         for (final SessionStreams table : streams.values()) {
             table.beginRun();
         }
+        if (names != null) {
+            names.begin();
+        }
     }
 
     /** Ends what {@link #beginRun} has begun. Never throws. */
     void endRun() {
         for (final SessionStreams table : streams.values()) {
             table.endRun();
+        }
+        if (names != null) {
+            names.end();
         }
     }
 
@@ -166,6 +193,7 @@ final class ExportedSession {
      * @throws RuntimeException as {@link #closeStreams}
      */
     void close() {
+        deleteProfile();
         closeStreams();
         closeMemories();
     }

@@ -60,9 +60,10 @@ final class FailureLog {
     /**
      * Reports a failure. Never throws: it runs beneath native code, possibly for lack of heap or stack.
      *
+     * @param requester the name of what requested it, {@code null} if it is not known
      * @param dump counts the failure, and describes the memory
      */
-    void report(long byteSize, Throwable cause, MemoryDump dump) {
+    void report(long byteSize, Throwable cause, @Nullable String requester, MemoryDump dump) {
         try {
             dump.countFailure();
             final AllocationFailure failure = new AllocationFailure(
@@ -72,9 +73,17 @@ final class FailureLog {
                     Thread.currentThread().getName(),
                     Thread.currentThread().threadId(),
                     cause,
-                    dump.text(cause));
+                    requester == null
+                            ? dump.text(cause)
+                            : "requested by " + requester + ", " + MemoryDump.size(byteSize) + "\n" + dump.text(cause));
             failures.add(failure);
-            LOG.log(Level.WARNING, "{0}: cannot allocate {1} bytes: {2}", session, byteSize, cause);
+            LOG.log(
+                    Level.WARNING,
+                    "{0}: cannot allocate {1} bytes{2}: {3}",
+                    session,
+                    byteSize,
+                    requester == null ? "" : " for " + requester,
+                    cause);
             LOG.log(Level.DEBUG, failure::dump);
             AllocatorEvents.failed(session, byteSize, cause, failure.dump());
             if (snapshots != null && cause instanceof OutOfMemoryException exhausted) {

@@ -101,7 +101,7 @@ final class MemoryDump {
         return bytes == AllocatorStats.UNLIMITED ? "none" : size(bytes);
     }
 
-    private static String size(long bytes) {
+    static String size(long bytes) {
         final String exact = String.format(Locale.ROOT, "%,d bytes", bytes);
         return bytes < 1 << 20 ? exact : String.format(Locale.ROOT, "%.1f MiB (%s)", bytes / 0x1p20, exact);
     }

@@ -134,6 +134,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                 null,
                 new SessionBudget(first.budget(), AllocatorStats.UNLIMITED),
                 held.sites(),
+                null,
                 new FailureLog(ENVIRONMENT, "of any session", inspection.snapshots())));
         try {
             registry.beginInstallation();
@@ -271,7 +272,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             memory.beginRun();
             try {
                 registry.whileRegistered(memory.allocators(), () -> {
-                    made.set(make(create, options));
+                    made.set(profiled(memory, create, options));
                     return made;
                 });
             } finally {
@@ -317,6 +318,21 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             return session.closeIfUnused();
         } catch (Throwable e) {
             return false;
+        }
+    }
+
+    /** Makes a session, with ONNX Runtime's profiler on if its memory is to be profiled. */
+    private static OrtSession profiled(ExportedSession memory, Callable<OrtSession> create, SessionOptions options)
+            throws OrtException {
+        final BlockNames names = memory.names();
+        if (names == null) {
+            return make(create, options);
+        }
+        options.enableProfiling(names.file().prefix());
+        try {
+            return make(create, options);
+        } finally {
+            options.disableProfiling();
         }
     }
 

@@ -7,22 +7,29 @@ import java.util.Optional;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** Settings of one session's memory: name, budget, decorator. Immutable; start from {@link #DEFAULT}. */
+/** Settings of one session's memory: name, budget, decorator, profiling. Immutable; start from {@link #DEFAULT}. */
 public final class SessionSettings {
-    /** No name, so the model's is used; no budget; no decorator. */
-    public static final SessionSettings DEFAULT =
-            new SessionSettings(null, AllocatorStats.UNLIMITED, AllocatorStats.UNLIMITED, UnaryOperator.identity());
+    /** No name, so the model's is used; no budget; no decorator; no profiling. */
+    public static final SessionSettings DEFAULT = new SessionSettings(
+            null, AllocatorStats.UNLIMITED, AllocatorStats.UNLIMITED, UnaryOperator.identity(), false);
 
     private final @Nullable String name;
     private final long budget;
     private final long gpuBudget;
     private final UnaryOperator<Allocator> decorator;
+    private final boolean isProfiled;
 
-    private SessionSettings(@Nullable String name, long budget, long gpuBudget, UnaryOperator<Allocator> decorator) {
+    private SessionSettings(
+            @Nullable String name,
+            long budget,
+            long gpuBudget,
+            UnaryOperator<Allocator> decorator,
+            boolean isProfiled) {
         this.name = name;
         this.budget = budget;
         this.gpuBudget = gpuBudget;
         this.decorator = decorator;
+        this.isProfiled = isProfiled;
     }
 
     /**
@@ -31,7 +38,8 @@ public final class SessionSettings {
      * @param sessionName the name
      */
     public SessionSettings withName(String sessionName) {
-        return new SessionSettings(Objects.requireNonNull(sessionName, "sessionName"), budget, gpuBudget, decorator);
+        return new SessionSettings(
+                Objects.requireNonNull(sessionName, "sessionName"), budget, gpuBudget, decorator, isProfiled);
     }
 
     /**
@@ -41,7 +49,7 @@ public final class SessionSettings {
      * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
      */
     public SessionSettings withBudget(long bytes) {
-        return new SessionSettings(name, bytes, gpuBudget, decorator);
+        return new SessionSettings(name, bytes, gpuBudget, decorator, isProfiled);
     }
 
     /**
@@ -51,7 +59,7 @@ public final class SessionSettings {
      * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
      */
     public SessionSettings withGpuBudget(long bytes) {
-        return new SessionSettings(name, budget, bytes, decorator);
+        return new SessionSettings(name, budget, bytes, decorator, isProfiled);
     }
 
     /**
@@ -62,7 +70,16 @@ public final class SessionSettings {
      *     each session
      */
     public SessionSettings withDecorator(UnaryOperator<Allocator> wrapper) {
-        return new SessionSettings(name, budget, gpuBudget, Objects.requireNonNull(wrapper, "wrapper"));
+        return new SessionSettings(name, budget, gpuBudget, Objects.requireNonNull(wrapper, "wrapper"), isProfiled);
+    }
+
+    /**
+     * {@return these settings with profiling, which {@link AllocatorSession#profile} needs} ONNX Runtime's profiler is
+     * on from the session's opening until that call, and writes to a folder for temporary files. In the session's
+     * options a profile of the caller's own is replaced, and off afterwards.
+     */
+    public SessionSettings withProfiling() {
+        return new SessionSettings(name, budget, gpuBudget, decorator, true);
     }
 
     Optional<String> name() {
@@ -79,5 +96,9 @@ public final class SessionSettings {
 
     UnaryOperator<Allocator> decorator() {
         return decorator;
+    }
+
+    boolean isProfiled() {
+        return isProfiled;
     }
 }

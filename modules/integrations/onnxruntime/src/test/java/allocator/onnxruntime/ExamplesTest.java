@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import ai.onnxruntime.OrtException;
 import allocator.onnxruntime.examples.Examples;
 import allocator.onnxruntime.support.ThrowingThunk;
 import allocator.spi.ShrinkReport;
@@ -87,15 +88,28 @@ class ExamplesTest {
         assertEquals(0, result.liveAtEnd());
     }
 
-    /** Figures may differ a little from one version of ONNX Runtime to the next, words may not. */
     @Test
     void theModulePageShowsWhatTheTourPrints() throws Exception {
         assumeTrue(ThrowingThunk.isSupported(), "failures cannot be returned to ONNX Runtime on this system");
+        assertPageHas(() -> Examples.tour(model, INPUTS));
+    }
+
+    @Test
+    void theModulePageShowsWhatAProfilePrints() throws Exception {
+        assertPageHas(() -> Examples.profile(model, INPUTS));
+    }
+
+    private interface Sample {
+        void run() throws OrtException;
+    }
+
+    /** Figures may differ a little from one version of ONNX Runtime to the next, words may not. */
+    private static void assertPageHas(Sample sample) throws IOException, OrtException {
         final PrintStream before = System.out;
         final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         System.setOut(new PrintStream(bytes, true, StandardCharsets.UTF_8));
         try {
-            Examples.tour(model, INPUTS);
+            sample.run();
         } finally {
             System.setOut(before);
         }
@@ -109,6 +123,6 @@ class ExamplesTest {
     }
 
     private static String withoutFigures(String text) {
-        return text.replaceAll("(?m)^  \\d+ of \\d+\\R", "").replaceAll("\\d+", "0");
+        return text.replaceAll("(?m)^  \\d+ of \\d+\\R", "").replaceAll(" *\\d+", " 0");
     }
 }

@@ -91,7 +91,7 @@ class ExportedAllocatorTest {
     private final SessionBudget all = new SessionBudget(null, 1 << 20);
     private final SessionBudget budget = new SessionBudget(all, AllocatorStats.UNLIMITED);
     private final ExportedAllocator allocator = new ExportedAllocator(
-            flat, OrtMemory.CPU, null, budget, null, new FailureLog("the test", "no model", null));
+            flat, OrtMemory.CPU, null, budget, null, null, new FailureLog("the test", "no model", null));
 
     private void assertExact(long blocks) {
         assertEquals(blocks, flat.live);

@@ -38,7 +38,7 @@ class ExportedStructTest {
     private final HeapAllocator heap = new HeapAllocator();
     private final SessionBudget budget = new SessionBudget(null, AllocatorStats.UNLIMITED);
     private final ExportedAllocator allocator = new ExportedAllocator(
-            heap, OrtMemory.CPU, null, budget, null, new FailureLog("the test", "no model", null));
+            heap, OrtMemory.CPU, null, budget, null, null, new FailureLog("the test", "no model", null));
 
     private long alloc(long byteSize) {
         return api.create(Function.ALLOCATOR_ALLOC, allocator.struct(), byteSize);
@@ -132,7 +132,7 @@ class ExportedStructTest {
             }
         };
         final ExportedAllocator exported = new ExportedAllocator(
-                broken, OrtMemory.CPU, null, budget, null, new FailureLog("the test", "no model", null));
+                broken, OrtMemory.CPU, null, budget, null, null, new FailureLog("the test", "no model", null));
         final MemorySegment struct = OrtApi.view(exported.struct(), OrtAllocatorLayout.BYTE_SIZE);
         assertNotEquals(0, api.create(Function.ALLOCATOR_GET_STATS, exported.struct()));
         final long shrink = struct.get(JAVA_LONG, OrtAllocatorLayout.SHRINK);

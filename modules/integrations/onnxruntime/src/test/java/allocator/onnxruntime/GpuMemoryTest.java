@@ -232,7 +232,7 @@ class GpuMemoryTest {
         private final SessionBudget budget = new SessionBudget(null, AllocatorStats.UNLIMITED);
         private final FailureLog failures = new FailureLog("the test", "no model", null);
         private final ExportedAllocator exported =
-                new ExportedAllocator(arena, OrtMemory.of(info), streams, budget, null, failures);
+                new ExportedAllocator(arena, OrtMemory.of(info), streams, budget, null, null, failures);
         private final long first = driver.streams().streamCreate(0);
         private final long second = driver.streams().streamCreate(0);
 

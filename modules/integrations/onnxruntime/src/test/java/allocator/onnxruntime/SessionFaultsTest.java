@@ -221,6 +221,7 @@ class SessionFaultsTest {
                     null,
                     new SessionBudget(null, AllocatorStats.UNLIMITED),
                     null,
+                    null,
                     new FailureLog("the test", "no model", null));
         }
     }

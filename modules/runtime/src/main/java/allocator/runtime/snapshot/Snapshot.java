@@ -249,11 +249,15 @@ public record Snapshot(
      * Where and when a block was allocated.
      *
      * @param owner the name of the session that allocated it
-     * @param frame the caller, such as {@code com.example.Model.load(Model.java:42)}
-     * @param ageMillis how long ago, in milliseconds
+     * @param frame the caller, such as {@code com.example.Model.load(Model.java:42)}; or the operator of a model, such
+     *     as {@code /encoder/layer.3/MatMul (MatMul, activation)}, and {@code at} the caller if that is known too
+     * @param ageMillis how long ago, in milliseconds; {@link #UNKNOWN_AGE} if that was not recorded
      * @param byteSize the bytes requested; {@code 0} if that was not recorded
      */
     public record Site(String owner, String frame, long ageMillis, long byteSize) {
+        /** Stands for an age that was not recorded. */
+        public static final long UNKNOWN_AGE = -1;
+
         /** Cuts the name. */
         public Site {
             owner = cut(owner);

@@ -170,7 +170,8 @@ class RegionMap {
     const known = site > 0 ? this.map.sites[site - 1] : null;
     const owner = known ? known[0] : this.map.owner;
     if (state === LIVE && owner) lines.push('session ' + owner);
-    if (known) lines.push('at ' + known[1], 'allocated ' + age(known[2]) + ' before');
+    if (known) lines.push('at ' + known[1]);
+    if (known && known[2] >= 0) lines.push('allocated ' + age(known[2]) + ' before');
     lines.push(region.lane < 0 ? 'outside regions' : 'at offset ' + count(region.starts[index]) + ' of region 0x' + region.address + (region.lane > 0 ? ', lane ' + region.lane : ''));
     return [STATE_TEXT[state].replace(/^./, f => f.toUpperCase()), ...lines];
   }

@@ -6,10 +6,11 @@ import java.util.Arrays;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The sizes of blocks by their addresses, for many threads: several tables, each with a lock, are chosen by a hash of
- * the address. Allocates no object for a block.
+ * The sizes of blocks by their addresses, and their names if they have any, for many threads: several tables, each with
+ * a lock, are chosen by a hash of the address. Allocates no object for a block.
  */
 public final class BlockSizes {
     /** What {@link #remove} returns for an address that is not live. */
@@ -17,8 +18,8 @@ public final class BlockSizes {
 
     /** Visits blocks. */
     public interface BlockVisitor {
-        /** Visits a block. */
-        void accept(long address, long byteSize);
+        /** Visits a block; its name is {@code null} if it has none. */
+        void accept(long address, long byteSize, @Nullable String name);
     }
 
     /** Multiplied with an address it spreads the lower bits, which are mostly equal, over the upper ones. */
@@ -29,9 +30,18 @@ public final class BlockSizes {
 
     private final Part[] parts = new Part[1 << PART_BITS];
 
-    /** Creates an empty table. */
+    /** Creates an empty table of blocks without names. */
     public BlockSizes() {
-        Arrays.setAll(parts, i -> new Part());
+        this(false);
+    }
+
+    /**
+     * Creates an empty table.
+     *
+     * @param hasNames whether blocks may have names
+     */
+    public BlockSizes(boolean hasNames) {
+        Arrays.setAll(parts, i -> new Part(hasNames));
     }
 
     private Part part(long address) {
@@ -44,7 +54,16 @@ public final class BlockSizes {
      * @throws OutOfMemoryError if the Java heap has no room for the entry; nothing changes
      */
     public void put(long address, long byteSize) {
-        part(address).put(address, byteSize);
+        put(address, byteSize, null);
+    }
+
+    /**
+     * Adds a live block as {@link #put(long, long)}.
+     *
+     * @param name its name; ignored if blocks have none here
+     */
+    public void put(long address, long byteSize, @Nullable String name) {
+        part(address).put(address, byteSize, name);
     }
 
     /** Removes a live block and returns its size, or {@link #NONE} if there is none at the address. */
@@ -82,11 +101,11 @@ public final class BlockSizes {
     /** Returns how many live blocks there are of each size. */
     public NavigableMap<Long, Integer> countBySize() {
         final NavigableMap<Long, Integer> counts = new TreeMap<>();
-        forEach((address, byteSize) -> counts.merge(byteSize, 1, Integer::sum));
+        forEach((address, byteSize, name) -> counts.merge(byteSize, 1, Integer::sum));
         return counts;
     }
 
-    /** Calls {@code action} with address and size of each live block. */
+    /** Calls {@code action} with address, size and name of each live block. */
     public void forEach(BlockVisitor action) {
         for (final Part part : parts) {
             part.forEach(action);
@@ -96,15 +115,19 @@ public final class BlockSizes {
     /** A table, guarded by its lock. */
     private static final class Part {
         private final BriefLock lock = new BriefLock();
-        private final LongTable<Void> sizes = new LongTable<>(false);
+        private final LongTable<String> sizes;
         private long added;
         private long largest;
 
-        void put(long address, long byteSize) {
+        Part(boolean hasNames) {
+            sizes = new LongTable<>(hasNames);
+        }
+
+        void put(long address, long byteSize, @Nullable String name) {
             lock.lock();
             try {
                 sizes.expect();
-                sizes.add(address, byteSize, null);
+                sizes.add(address, byteSize, name);
                 added++;
                 largest = Math.max(largest, byteSize);
             } finally {
@@ -141,18 +164,22 @@ public final class BlockSizes {
         void forEach(BlockVisitor action) {
             final long[] addresses;
             final long[] byteSizes;
+            final @Nullable String[] names;
             lock.lock();
             try {
                 addresses = sizes.addresses();
                 byteSizes = new long[addresses.length];
+                names = new @Nullable String[addresses.length];
                 for (int i = 0; i < addresses.length; i++) {
-                    byteSizes[i] = sizes.value(sizes.find(addresses[i]));
+                    final int slot = sizes.find(addresses[i]);
+                    byteSizes[i] = sizes.value(slot);
+                    names[i] = sizes.attachment(slot);
                 }
             } finally {
                 lock.unlock();
             }
             for (int i = 0; i < addresses.length; i++) {
-                action.accept(addresses[i], byteSizes[i]);
+                action.accept(addresses[i], byteSizes[i], names[i]);
             }
         }
     }

@@ -16,13 +16,14 @@ class BlockSizesTest {
     @Property(tries = 200)
     void agreesWithAMap(@ForAll long seed) {
         final Random random = new Random(seed);
-        final BlockSizes blocks = new BlockSizes();
+        final boolean hasNames = random.nextBoolean();
+        final BlockSizes blocks = new BlockSizes(hasNames);
         final Map<Long, Long> model = new HashMap<>();
         for (int i = 0; i < 2000; i++) {
             // Few addresses, so that many are met again and their places collide.
             final long address = 64L * (1 + random.nextInt(random.nextBoolean() ? 50 : 5000));
             if (random.nextInt(100) < 55 && !model.containsKey(address)) {
-                blocks.put(address, i);
+                blocks.put(address, i, "block " + i);
                 model.put(address, (long) i);
             } else {
                 final Long expected = model.remove(address);
@@ -31,8 +32,9 @@ class BlockSizesTest {
         }
         assertEquals(model.size(), blocks.count());
         final List<Long> seen = new ArrayList<>();
-        blocks.forEach((address, byteSize) -> {
+        blocks.forEach((address, byteSize, name) -> {
             assertEquals(model.get(address), byteSize);
+            assertEquals(hasNames ? "block " + byteSize : null, name);
             seen.add(address);
         });
         assertEquals(model.size(), seen.size());

@@ -63,6 +63,20 @@ public final class Examples {
         }
     }
 
+    /** The sample of the module's page for a profile. */
+    public static void profile(Path model, Inputs inputs) throws OrtException {
+        try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
+                        .provider("cpu-reference")
+                        .install();
+                SessionOptions options = new SessionOptions();
+                AllocatorSession session =
+                        memory.openSession(model, options, SessionSettings.DEFAULT.withProfiling())) {
+            final Map<String, OnnxTensor> tensors = inputs.of(4, 128);
+            System.out.println(session.profile(tensors));
+            tensors.values().forEach(OnnxTensor::close);
+        }
+    }
+
     /** The sample of the module's page for a GPU: two sessions on one arena of at most 1 GiB. */
     public static void gpu(Path model, Inputs inputs) throws OrtException {
         try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())

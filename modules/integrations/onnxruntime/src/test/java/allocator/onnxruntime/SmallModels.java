@@ -1,0 +1,106 @@
+package allocator.onnxruntime;
+
+import static allocator.onnxruntime.support.Protobuf.field;
+import static allocator.onnxruntime.support.Protobuf.message;
+import static allocator.onnxruntime.support.Protobuf.number;
+import static allocator.onnxruntime.support.Protobuf.text;
+
+import ai.onnxruntime.OnnxTensor;
+import ai.onnxruntime.OrtEnvironment;
+import ai.onnxruntime.OrtException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** Models without weights whose operators' tensors can be counted by hand: each joins its inputs, {@code float[n]}. */
+final class SmallModels {
+    private static final int FLOAT = 1;
+    private static final int BOOL = 9;
+    private static final int INT_ATTRIBUTE = 2;
+    private static final int GRAPH_ATTRIBUTE = 5;
+
+    /** How many operators {@link #chain} has. */
+    static final int OPERATORS = 10;
+
+    private SmallModels() {}
+
+    /** The name of an operator of {@link #chain}. */
+    static String operator(int i) {
+        return "/net/layer." + i / 2 + "/Concat_" + i;
+    }
+
+    /** Ten operators, each joining {@code x} to what the one before it made: the tensor of operator i has i + 2 x. */
+    static byte[] chain() {
+        final List<byte[]> graph = new ArrayList<>();
+        for (int i = 0; i < OPERATORS; i++) {
+            graph.add(concat(operator(i), i == 0 ? "x" : "y" + (i - 1), "x", "y" + i));
+        }
+        graph.add(text(2, "chain"));
+        graph.add(field(11, value("x", FLOAT, text(2, "n"))));
+        graph.add(field(12, value("y" + (OPERATORS - 1), FLOAT, text(2, "m"))));
+        return model(graph);
+    }
+
+    /** {@code before}, then one of two operators whose tensors have the same size, then {@code after}. */
+    static byte[] choice() {
+        final List<byte[]> graph = new ArrayList<>();
+        graph.add(concat("before", "x", "x", "a"));
+        graph.add(field(
+                1,
+                message(
+                        text(1, "which"),
+                        text(2, "b"),
+                        text(3, "choose"),
+                        text(4, "If"),
+                        field(5, branch("then_branch", "left")),
+                        field(5, branch("else_branch", "right")))));
+        graph.add(concat("after", "b", "x", "c"));
+        graph.add(text(2, "choice"));
+        graph.add(field(11, value("x", FLOAT, text(2, "n"))));
+        graph.add(field(11, value("which", BOOL, number(1, 1))));
+        graph.add(field(12, value("c", FLOAT, text(2, "m"))));
+        return model(graph);
+    }
+
+    private static byte[] branch(String attribute, String operator) {
+        final byte[] graph = message(
+                concat(operator, "a", "x", operator + "_y"),
+                text(2, operator),
+                field(12, value(operator + "_y", FLOAT, text(2, operator + "_n"))));
+        return message(text(1, attribute), field(6, graph), number(20, GRAPH_ATTRIBUTE));
+    }
+
+    private static byte[] model(List<byte[]> graph) {
+        return message(number(1, 8), field(7, message(graph.toArray(byte[][]::new))), field(8, number(2, 13)));
+    }
+
+    private static byte[] concat(String name, String first, String second, String output) {
+        final byte[] axis = message(text(1, "axis"), number(3, 0), number(20, INT_ATTRIBUTE));
+        return field(
+                1,
+                message(
+                        text(1, first),
+                        text(1, second),
+                        text(2, output),
+                        text(3, name),
+                        text(4, "Concat"),
+                        field(5, axis)));
+    }
+
+    private static byte[] value(String name, int type, byte[] length) {
+        final byte[] tensor = message(number(1, type), field(2, field(1, length)));
+        return message(text(1, name), field(2, field(1, tensor)));
+    }
+
+    /** The input of {@link #chain}. The caller closes it. */
+    static Map<String, OnnxTensor> x(int length) throws OrtException {
+        return Map.of("x", OnnxTensor.createTensor(OrtEnvironment.getEnvironment(), new float[length]));
+    }
+
+    /** The inputs of {@link #choice}. The caller closes them. */
+    static Map<String, OnnxTensor> x(int length, boolean which) throws OrtException {
+        return Map.of(
+                "x", OnnxTensor.createTensor(OrtEnvironment.getEnvironment(), new float[length]),
+                "which", OnnxTensor.createTensor(OrtEnvironment.getEnvironment(), new boolean[] {which}));
+    }
+}
