@@ -178,12 +178,20 @@ public final class Lease {
     }
 
     /**
-     * Begins a call that uses the allocator, which is not released before {@link #endCall}.
+     * Begins a call that uses the allocator, which is not released before {@link #endCall}. None begins once the lease
+     * is closed and has no live block: the close may be about to release.
      *
      * @return whether it may be used; if not, {@link #endCall} must not be called
      */
     public boolean tryCall() {
-        return calls.tryEnter();
+        if (!calls.tryEnter()) {
+            return false;
+        }
+        if (state >= DRAINING && count() == 0) {
+            endCall();
+            return false;
+        }
+        return true;
     }
 
     /** Ends a call. If the lease is closed and has no live block, it is released; a failure of that is logged. */
@@ -243,6 +251,10 @@ public final class Lease {
             awaitCalls(); // the last one releases the reference if it goes on for longer
         }
         settle();
+        if (state == DRAINING && count() == 0 && calls.inside() > 0) {
+            awaitCalls(); // one that is just being rejected
+            settle();
+        }
     }
 
     /**

@@ -51,4 +51,32 @@ class LeaseTest {
         assertThat(overlooked).hasValue(0);
         assertThat(blocks.count()).isOne();
     }
+
+    /** A call of another environment, which makes room for a request, must not keep a lease from its close. */
+    @Test
+    void aCloseThatWaitsForACallLetsNoOtherOneBegin() throws Exception {
+        final Lease lease = newLease();
+        assertThat(lease.tryCall()).isTrue();
+        final Thread closer = Thread.ofPlatform().start(lease::close);
+        while (!lease.isDraining()) {
+            Thread.onSpinWait();
+        }
+        assertThat(lease.tryCall()).isFalse();
+        assertThat(lease.isFinished()).isFalse();
+        lease.endCall();
+        closer.join();
+        assertThat(lease.isFinished()).isTrue();
+    }
+
+    @Test
+    void whereABlockIsLiveACallMayBeginAfterTheClose() {
+        final Lease lease = newLease();
+        assertThat(lease.enter()).isTrue();
+        lease.close();
+        assertThat(lease.tryCall()).isTrue();
+        lease.leave();
+        assertThat(lease.isFinished()).isFalse();
+        lease.endCall();
+        assertThat(lease.isFinished()).isTrue();
+    }
 }
