@@ -251,10 +251,15 @@ public final class Lease {
             awaitCalls(); // the last one releases the reference if it goes on for longer
         }
         settle();
-        if (state == DRAINING && count() == 0 && calls.inside() > 0) {
-            awaitCalls(); // one that is just being rejected
+        if (isAboutToBeReleased()) {
+            await(() -> !isAboutToBeReleased());
             settle();
         }
+    }
+
+    /** Returns whether another thread releases the reference: one whose call is being rejected, or has just ended. */
+    private boolean isAboutToBeReleased() {
+        return state == RELEASING || (state == DRAINING && count() == 0 && calls.inside() > 0);
     }
 
     /**

@@ -25,7 +25,18 @@ final class DeviceContext {
     /** Guarded by this. */
     private boolean isRetained;
 
-    private record Key(CudaDriver driver, int ordinal) {}
+    /** Not with the hash code of a record, which keeps the class loader of its components alive in the JDK. */
+    private record Key(CudaDriver driver, int ordinal) {
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Key key && key.driver.equals(driver) && key.ordinal == ordinal;
+        }
+
+        @Override
+        public int hashCode() {
+            return 31 * driver.hashCode() + ordinal;
+        }
+    }
 
     private DeviceContext(Key key) {
         this.key = key;

@@ -61,7 +61,18 @@ public final class DeviceRuntime implements AutoCloseable {
     /** Guarded by the table, as is what follows. */
     private int users = 1;
 
-    private record Key(CudaDriver driver, int ordinal) {}
+    /** Not with the hash code of a record, which keeps the class loader of its components alive in the JDK. */
+    private record Key(CudaDriver driver, int ordinal) {
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Key key && key.driver.equals(driver) && key.ordinal == ordinal;
+        }
+
+        @Override
+        public int hashCode() {
+            return 31 * driver.hashCode() + ordinal;
+        }
+    }
 
     /**
      * How a runtime is made.
