@@ -130,7 +130,7 @@ public final class TrackedLaunch implements AutoCloseable {
         try {
             TrackedMemory.abandon(use.block, use.access, stream, event);
         } catch (TrackedBlockException e) {
-            // The callback has finished this use itself. The uses of other blocks are over all the same.
+            // The callback has finished this use itself. The uses of other blocks end too.
         }
     }
 

@@ -171,7 +171,7 @@ class DeviceRuntimeTest {
             }
             assertThatExceptionOfType(DeviceException.class).isThrownBy(runtime::close);
             driver.controls().clearFailures();
-            runtime.close(); // does what is left
+            runtime.close(); // completes the close
             DeviceRuntime.of(driver, 0).close();
         }
     }
