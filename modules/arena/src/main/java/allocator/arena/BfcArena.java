@@ -245,7 +245,7 @@ public final class BfcArena {
      *
      * @return what was still live
      * @throws DeviceException if waiting for a stream or releasing pages fails; everything else was returned then, and
-     *     the arena is closed all the same
+     *     the arena is closed
      */
     public CloseReport close() {
         return lanes.close();

@@ -250,7 +250,7 @@ public final class ResourceAllocator
 
     /**
      * Ends this allocator: every later call but this one throws. Live allocations stay live in the resource. What is
-     * unreturned is deallocated again; another call tries what is left.
+     * unreturned is deallocated again; another call tries the rest.
      *
      * @throws DeviceException if something is left; it names the bytes, and the allocator is closed
      */

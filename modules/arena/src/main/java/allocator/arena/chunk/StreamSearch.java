@@ -17,8 +17,8 @@ import java.util.function.LongConsumer;
  * least fit upwards: of chunks, if the requester has waited for other streams at all, up to the first that it may use;
  * of untouched ends, up to the first of a chunk that it may not use. That is most often the first one or the second. It
  * reads at most as many chunks as there are streams that the requester has waited for, and as many ends as there are
- * owners, and then visits each of those instead. Memory of a stream that has ended and that nobody has released may be
- * missed among many, until {@link BestFit#unbindEnded}.
+ * owners, and then visits each of those instead. Memory of a stream that has ended and is not released may be missed
+ * among many, until {@link BestFit#unbindEnded}.
  */
 final class StreamSearch implements LongConsumer {
     private static final int NONE = Chunks.NONE;

@@ -252,7 +252,7 @@ public final class PageTable {
                 && extents.earlier.isBefore(extent, requester);
     }
 
-    /** Returns whether all work through a mapping is done, and its extent is used elsewhere or by nobody. */
+    /** Returns whether all work through a mapping is done, and its extent is used elsewhere or not at all. */
     private boolean canBeEnded(int mapping) {
         final int extent = mappings.extent(mapping);
         return mappings.frees.isNone(mapping)

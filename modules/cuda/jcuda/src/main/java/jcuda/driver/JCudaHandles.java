@@ -6,7 +6,8 @@ import jcuda.runtime.cudaStream_t;
  * JCuda's streams and device pointers from the numbers that they are in CUDA's C API, and back. JCuda's own classes
  * show these numbers to subclasses only.
  *
- * <p>Nothing is checked or owned: a stream is destroyed and memory is freed by whoever made it.
+ * <p>Nothing is checked or owned: the caller that created a stream destroys it, and the caller that allocated memory
+ * frees it.
  */
 public final class JCudaHandles {
     private JCudaHandles() {}

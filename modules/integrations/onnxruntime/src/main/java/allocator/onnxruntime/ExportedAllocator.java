@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Native code calls {@link #alloc} and {@link #free} on any thread. An exception of the allocator becomes a failed
  * allocation, a line in the log and an {@link AllocationFailure}, which the next Java call takes. Where a failure
  * cannot be returned to ONNX Runtime (see {@link ThrowingThunk}), the session gets system memory instead, beyond every
- * limit, and the failure is reported all the same; such memory returns to the system when it is freed.
+ * limit, and the failure is reported too; such memory returns to the system when it is freed.
  *
  * <p>A free of an address that is not live here is reported and does not reach the allocator.
  */
@@ -194,7 +194,7 @@ final class ExportedAllocator {
                 AllocatorEvents.allocated(session, target.info(), address, byteSize, stream, isReserve);
             }
         } catch (Throwable e) {
-            // The block is handed out all the same; only the statistics lack it.
+            // The block is returned; only the statistics do not count it.
         }
         return address;
     }
@@ -333,7 +333,7 @@ final class ExportedAllocator {
                 AllocatorEvents.freeing(session, target.info(), address);
             }
         } catch (Throwable e) {
-            // Without an event or with a stale site: the block is freed all the same.
+            // Without an event or with a stale site, the block is freed.
         }
     }
 

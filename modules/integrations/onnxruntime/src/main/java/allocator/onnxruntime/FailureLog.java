@@ -90,7 +90,7 @@ final class FailureLog {
                 snapshots.exhausted(exhausted, session);
             }
         } catch (Throwable e) {
-            // The allocation fails all the same, without a report.
+            // The allocation fails without a report.
         }
     }
 

@@ -264,7 +264,7 @@ final class ImportedAllocator implements HostAccessibleAllocator {
 
     /**
      * Releases the allocator: calls are rejected from here on, those under way are waited for. If it fails, calls stay
-     * rejected, and another close does what is left.
+     * rejected, and another close tries again.
      *
      * @return whether this call released it, rather than an earlier one
      * @throws IllegalStateException if this thread is inside a call of one of these allocators, and might so wait for

@@ -438,7 +438,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
 
     /**
      * Returns unused memory to the system and the devices. May be called at any time, also while sessions run. If a
-     * memory throws, the others are shrunk all the same.
+     * memory throws, the others are shrunk too.
      *
      * @return what was returned of all memories, and what is still held; nothing is returned by an allocator that
      *     cannot be shrunk

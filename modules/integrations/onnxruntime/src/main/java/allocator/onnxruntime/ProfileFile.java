@@ -115,7 +115,7 @@ final class ProfileFile {
                 : null;
     }
 
-    /** Deletes the folder, if it is there. Throws nothing: what is left is logged. */
+    /** Deletes the folder, if it is there. Throws nothing: a failure is logged. */
     void delete() {
         try {
             if (Files.exists(folder)) {

@@ -30,7 +30,7 @@ public final class UseGuard {
     /** How many are inside, plus {@link #CLOSED} once closed. */
     private final AtomicInteger uses = new AtomicInteger();
 
-    /** Creates an open guard that nobody is inside of. */
+    /** Creates an open guard with no call inside. */
     public UseGuard() {}
 
     /**

@@ -71,7 +71,7 @@ abstract class LineLog implements ResourceLog, AutoCloseable {
     /**
      * Writes all lines to the file, or closes the writer. Lines after that are dropped.
      *
-     * @throws UncheckedIOException if that fails; another call does what is left
+     * @throws UncheckedIOException if that fails; another call tries again
      */
     @Override
     public final void close() {

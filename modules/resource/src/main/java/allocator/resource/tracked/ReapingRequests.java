@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * is returned.
  *
  * <p>An exception of such a reap is about another block. It does not end the request: it is suppressed in the exception
- * of a request that finds no room all the same, and logged if the request succeeds. An error ends the request.
+ * of a request that finds no room, and logged if the request succeeds. An error ends the request.
  */
 final class ReapingRequests {
     private static final System.Logger LOGGER = System.getLogger(TrackedMemory.class.getName());

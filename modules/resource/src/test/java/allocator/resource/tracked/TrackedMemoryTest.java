@@ -266,20 +266,6 @@ class TrackedMemoryTest {
         }
 
         @Test
-        void aUseWithoutEventIsReapedAfterAllWorkOfItsStream() {
-            TrackedBlock block = memory.allocate(MIB, one, "test");
-            try (TrackedLaunch launch = memory.launch(two).uses(block, Access.WRITE)) {
-                launch.prepare();
-            }
-            memory.free(block);
-            assertThat(memory.reap()).isZero();
-            events.advance(one);
-            assertThat(memory.reap()).isZero();
-            events.advance(two);
-            assertThat(memory.reap()).isEqualTo(MIB);
-        }
-
-        @Test
         void aBlockOfALaunchWhoseCallbackThrowsIsReapedAfterAllWorkOfItsStream() {
             TrackedBlock block = memory.allocate(MIB, one, "test");
             assertThatThrownBy(

@@ -346,12 +346,12 @@ public final class CudaDevice implements AutoCloseable {
     }
 
     /**
-     * Releases the context, once nothing needs it: streams of this object keep it open, other uses of its memory are
-     * the caller's to end first. A second close does what is left, or nothing.
+     * Releases the context. Streams of this object keep it open; the caller ends other uses of its memory first. A
+     * second close tries again where the first one failed, and otherwise does nothing.
      *
      * @throws IllegalStateException if streams are open, or this is the device of a factory, which closes it; this
      *     stays open
-     * @throws DeviceException if the driver fails; this is closed all the same
+     * @throws DeviceException if the driver fails; this is closed
      */
     @Override
     public void close() {

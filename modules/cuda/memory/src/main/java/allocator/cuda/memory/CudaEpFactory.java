@@ -324,10 +324,10 @@ public abstract class CudaEpFactory implements EpFactory {
 
     /**
      * {@inheritDoc} Waits for calls under way. Tries again to give back what the driver did not take back before, then
-     * releases the devices' contexts; a second close does what is left.
+     * releases the devices' contexts; a second close tries again what failed.
      *
-     * @throws allocator.spi.DeviceException if the driver fails; the factory is closed all the same, and the contexts
-     *     of devices that did not take everything back stay
+     * @throws allocator.spi.DeviceException if the driver fails; the factory is closed, and the contexts of devices
+     *     that did not take everything back stay
      */
     @Override
     public void close() {

@@ -319,8 +319,8 @@ public final class CudaSyncStream extends SyncStream {
     /**
      * {@inheritDoc}
      *
-     * <p>If the driver fails, the stream takes no more calls, and another close does what is left; so does the close of
-     * the factory. During a capture the stream stays open.
+     * <p>If the driver fails, the stream takes no more calls, and another close tries again; so does the close of the
+     * factory. During a capture the stream stays open.
      */
     @Override
     public void close() {

@@ -78,7 +78,7 @@ final class DeviceContext {
     synchronized void leave() {
         if (isLastUser()) {
             key.driver.devices().primaryContextRelease(key.ordinal);
-            isRetained = false; // a user that has come meanwhile waits for this lock, and retains it again
+            isRetained = false; // a user that joins now waits for this lock, and retains it again
         }
         removeUser();
     }

@@ -77,7 +77,7 @@ final class PoolHandles {
     /**
      * Destroys pool and stream, once all memory of the pool is freed. Does nothing if there are none.
      *
-     * @throws CudaException if the driver fails; another call destroys what is left
+     * @throws CudaException if the driver fails; another call tries again
      */
     void destroy() {
         freeProbe();

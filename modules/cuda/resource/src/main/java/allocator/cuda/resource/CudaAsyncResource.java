@@ -392,7 +392,7 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
      * memory first: what is live stays allocated, and the driver keeps its pool, until the device's context ends. A
      * second call does nothing, unless the first failed.
      *
-     * @throws DeviceException if the driver fails; another call does what is left
+     * @throws DeviceException if the driver fails; another call tries again
      */
     @Override
     public void close() {

@@ -205,9 +205,9 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
 
     /**
      * Waits for events that are being recorded, then destroys the released ones; the others can be used still, and are
-     * destroyed when they are released. No event is recorded any more. Another call destroys what is left.
+     * destroyed when they are released. No event is recorded any more.
      *
-     * @throws DeviceException if the driver fails; the events that are left stay until another call
+     * @throws DeviceException if the driver fails; the other events stay until another call
      */
     @Override
     public void close() {

@@ -61,18 +61,7 @@ public final class DeviceRuntime implements AutoCloseable {
     /** Guarded by the table, as is what follows. */
     private int users = 1;
 
-    /** Not with the hash code of a record, which keeps the class loader of its components alive in the JDK. */
-    private record Key(CudaDriver driver, int ordinal) {
-        @Override
-        public boolean equals(Object other) {
-            return other instanceof Key key && key.driver.equals(driver) && key.ordinal == ordinal;
-        }
-
-        @Override
-        public int hashCode() {
-            return 31 * driver.hashCode() + ordinal;
-        }
-    }
+    private record Key(CudaDriver driver, int ordinal) {}
 
     /**
      * How a runtime is made.
@@ -333,10 +322,10 @@ public final class DeviceRuntime implements AutoCloseable {
 
     /**
      * Ends one use. The last one reaps, and ends the runtime if nothing of it is in use; never waits for work that is
-     * queued on a stream of a user. After a failure of the driver, another call does what is left.
+     * queued on a stream of a user. After a failure of the driver, another call tries again.
      *
-     * @throws IllegalStateException if streams or blocks are left, which the message counts; this stays usable
-     * @throws DeviceException if the driver fails; the runtime is not in use any more all the same
+     * @throws IllegalStateException if streams or blocks are in use, which the message counts; this stays usable
+     * @throws DeviceException if the driver fails; the runtime is not in use any more
      */
     @Override
     public void close() {
@@ -360,7 +349,7 @@ public final class DeviceRuntime implements AutoCloseable {
         try {
             tracked.reap();
         } catch (DeviceException e) {
-            isPendingLost = true; // the device may be lost for good: the end reaps again, and reports it
+            isPendingLost = true; // the device may be lost: the end reaps again, and reports it
         }
         final TrackedMemory.Status blocks = tracked.status();
         final List<String> left = new ArrayList<>();

@@ -41,7 +41,7 @@ final class FlightEvents {
                 event.commit();
             }
         } catch (Throwable e) {
-            // The event is lost: the caller has the memory all the same.
+            // The event is lost; the caller has the memory.
         }
     }
 

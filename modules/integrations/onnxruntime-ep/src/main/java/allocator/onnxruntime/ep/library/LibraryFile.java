@@ -21,7 +21,7 @@ import java.nio.file.attribute.PosixFilePermissions;
  *
  * <p>It lies in a new directory that only the owner of the process can enter. The process has it loaded before ONNX
  * Runtime opens it by the same name, so that both have the same copy, with the pointers set. Once ONNX Runtime has it,
- * {@link #delete} removes file and directory: the loaded copy does without, and nobody can change the file beneath it.
+ * {@link #delete} removes file and directory: the loaded copy does without, and the file cannot change beneath it.
  */
 public final class LibraryFile implements AutoCloseable {
     private static final Logger LOG = System.getLogger("allocator.onnxruntime.ep");
