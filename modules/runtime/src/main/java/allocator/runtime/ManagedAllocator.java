@@ -225,7 +225,7 @@ public final class ManagedAllocator implements StreamAwareAllocator, ShrinkableA
                     reference.provider(), "returned address 0 from " + operation + "(" + byteSize + ")", null);
         }
         if (AllocatorEvents.recordsAllocations()) {
-            AllocatorEvents.allocated(owner, info, address, byteSize, stream, isReserve);
+            AllocatorEvents.allocated(owner, info, address, byteSize, stream, isReserve, "");
         }
         return address;
     }

@@ -250,7 +250,8 @@ public record Snapshot(
      *
      * @param owner the name of the session that allocated it
      * @param frame the caller, such as {@code com.example.Model.load(Model.java:42)}; or the operator of a model, such
-     *     as {@code /encoder/layer.3/MatMul (MatMul, activation)}, and {@code at} the caller if that is known too
+     *     as {@code /encoder/layer.3/MatMul (MatMul, activation)}, and {@code at} the caller if that is known too; its
+     *     parts are a {@link BlockName}
      * @param ageMillis how long ago, in milliseconds; {@link #UNKNOWN_AGE} if that was not recorded
      * @param byteSize the bytes requested; {@code 0} if that was not recorded
      */
