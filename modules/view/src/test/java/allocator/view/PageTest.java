@@ -273,9 +273,12 @@ class PageTest {
             assertThat(chromium.evaluate("[...document.querySelector('#by').options].map(o => o.value).join()"))
                     .isEqualTo("state,kind,layer,operator,call site");
             assertThat(legend()).isEqualTo("weight 4.00 MiB, activation 3.00 MiB, free 1.00 MiB");
-            chromium.hover("#regions", 0.6, 0.3);
-            assertThat(text(".tip"))
-                    .contains("/m/layer.0/Add (Add, activation)layer /m/layer.0at a.B.c(B.java:7)allocated 5 ms");
+            chromium.press("#regions", "ArrowRight");
+            assertThat(text("#mapOut")).contains("; session bert; weights (weight); at offset 0");
+            chromium.press("#regions", "ArrowRight");
+            assertThat(text("#mapOut"))
+                    .contains(
+                            "; /m/layer.0/Add (Add, activation); layer /m/layer.0; at a.B.c(B.java:7); allocated 5 ms");
             for (final Map.Entry<String, String> colour : Map.of(
                             "layer", "weights 4.00 MiB, /m/layer.0 3.00 MiB, free 1.00 MiB",
                             "operator",
