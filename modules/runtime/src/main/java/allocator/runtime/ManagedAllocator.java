@@ -251,7 +251,7 @@ public final class ManagedAllocator implements StreamAwareAllocator, ShrinkableA
         lease.leave();
         if (thrown instanceof OutOfMemoryException exhausted) {
             AllocatorEvents.failed(owner, exhausted.shortage().requested(), exhausted, "");
-            failureSnapshots.exhausted(exhausted, owner);
+            failureSnapshots.exhausted(exhausted, owner, "");
         }
         return ProviderCalls.translate(reference.provider(), operation, thrown);
     }

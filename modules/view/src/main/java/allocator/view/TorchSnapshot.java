@@ -185,21 +185,24 @@ public final class TorchSnapshot {
         };
     }
 
-    /** Returns the operator, layer and kind of a block and its call site, as far as they are known, and its session. */
+    /** Returns the operator, layer, kind and call site of a block, as far as they are known, and its session. */
     private static List<String> frames(AllocatorState allocator, Chunk chunk) {
         final List<String> frames = new ArrayList<>();
         final Site site = allocator.sites().get(chunk.address());
         if (site != null) {
-            final BlockName name = BlockName.of(site.frame());
-            Stream.of(name.node(), name.layer(), name.kind(), name.line())
-                    .filter(frame -> !frame.isEmpty())
-                    .distinct()
-                    .forEach(frames::add);
+            parts(site.frame()).forEach(frames::add);
             frames.add("session " + site.owner());
         } else if (allocator.users().size() == 1) {
             frames.add("session " + allocator.users().getFirst().owner());
         }
         return frames;
+    }
+
+    private static Stream<String> parts(String frame) {
+        final BlockName name = BlockName.of(frame);
+        return Stream.of(name.node(), name.layer(), name.kind(), name.line())
+                .filter(part -> !part.isEmpty())
+                .distinct();
     }
 
     private void write(TorchHistory.Entry entry) throws IOException {
@@ -229,7 +232,7 @@ public final class TorchSnapshot {
             number("stream", 0);
             number("time_us", takenAt());
             number("device_free", Math.max(0, failure.deviceFree()));
-            frames(failure.stack());
+            frames(failure.stack().stream().flatMap(TorchSnapshot::parts).toList());
         });
     }
 

@@ -21,6 +21,7 @@ import allocator.onnxruntime.ProfileFile.Span;
 import allocator.onnxruntime.support.SystemMemory;
 import allocator.onnxruntime.support.ThrowingThunk;
 import allocator.runtime.EnvironmentBuilder;
+import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.AllocatorState;
 import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.spi.Allocator;
@@ -36,6 +37,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
@@ -480,7 +482,10 @@ class MemoryProfileTest {
         try (Stream<Path> files = Files.list(folder)) {
             file = files.findFirst().orElseThrow();
         }
-        final AllocatorState state = SnapshotFile.read(file).allocators().getFirst();
+        final Snapshot snapshot = SnapshotFile.read(file);
+        final List<String> stack = Objects.requireNonNull(snapshot.failure()).stack();
+        assertTrue(stack.getFirst().matches("\\S+ \\(\\w+, \\w+\\)"), stack::toString);
+        final AllocatorState state = snapshot.allocators().getFirst();
         assertTrue(
                 Set.copyOf(Breakdown.by(By.KIND, state).stream()
                                 .map(Group::name)

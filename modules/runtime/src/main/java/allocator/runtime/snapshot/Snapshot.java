@@ -118,7 +118,8 @@ public record Snapshot(
      * @param deviceFree the bytes free on the device
      * @param limitedBy the budget that rejected the request, such as {@code the budget of two}: {@code limit} is its
      *     limit then, and {@code inUse} what is charged to it; empty if no budget did
-     * @param stack frames of the program, from the one that called the runtime outwards
+     * @param stack frames of the program, from the one that called the runtime outwards; before them the operator that
+     *     requested the memory, as in {@link Site#frame}, if that is known
      */
     public record Failure(
             String reason,
