@@ -278,7 +278,8 @@ class ShowCommandTest {
                  "allocators":[{"provider":"cpu-reference","memory":{"name":"Cpu","device":"cpu","vendor":0,"ordinal":0,
                    "type":"default","alignment":64,"role":"device"},"regions":[],
                    "blocks":[["1000",4096,4000,"live",0],["3000",512,500,"live",0]],
-                   "sites":[["1000","bert","/m/layer.0/Add (Add, activation)",-1],["3000","bert","weights (weight)",-1]]}]}
+                   "sites":[["1000","bert","/m/layer.0/Add (Add, activation)",-1],
+                   ["3000","bert","weights (weight)",-1]]}]}
                 """);
         final String shown = Outcome.of("show", file.toString()).out();
         assertThat(shown)

@@ -135,12 +135,20 @@ final class ExportedSession {
     /** Returns the resident bytes of the process that the installation's allocators do not hold; empty if not known. */
     OptionalLong elsewhere() {
         final OptionalLong resident = SystemMemory.resident();
-        final long held = installed.stream()
-                .filter(one -> one.info().deviceType() == DeviceType.CPU
-                        || one.info().memoryType() == MemoryType.HOST_ACCESSIBLE)
-                .mapToLong(one -> Math.max(one.stats().bytesHeld(), one.bytesInUse()))
-                .sum();
-        return resident.isEmpty() ? resident : OptionalLong.of(Math.max(0, resident.getAsLong() - held));
+        if (resident.isEmpty()) {
+            return resident;
+        }
+        long bytes = resident.getAsLong();
+        try {
+            for (final InstalledMemory memory : installed) {
+                final boolean isOfHost = memory.info().deviceType() == DeviceType.CPU
+                        || memory.info().memoryType() == MemoryType.HOST_ACCESSIBLE;
+                bytes -= isOfHost ? Math.max(memory.stats().bytesHeld(), memory.bytesInUse()) : 0;
+            }
+        } catch (RuntimeException e) {
+            return OptionalLong.empty(); // an allocator fails to report what it holds
+        }
+        return OptionalLong.of(Math.max(0, bytes));
     }
 
     int liveBlocks() {

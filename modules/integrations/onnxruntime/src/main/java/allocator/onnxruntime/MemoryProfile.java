@@ -23,7 +23,8 @@ import java.util.function.Function;
  * @param elsewhere the bytes of the process that come from elsewhere: its resident memory after the run, less what the
  *     installation's allocators hold of the host's memory, and not below 0. The heap, classes and compiled code of the
  *     JVM, ONNX Runtime's own memory, other libraries and other allocators of the process are part of it. Memory that
- *     is held and was never written to is not resident, so there may be more. Empty except on Linux
+ *     is held and was never written to is not resident, so there may be more. Empty except on Linux, and if an
+ *     allocator fails to report what it holds
  */
 public record MemoryProfile(List<Peak> peaks, List<Allocation> allocations, OptionalLong elsewhere) {
     private static final int MOST_NODES = 10;

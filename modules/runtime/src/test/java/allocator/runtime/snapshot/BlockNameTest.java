@@ -13,12 +13,12 @@ class BlockNameTest {
             delimiter = '|',
             nullValues = "-",
             value = {
-                "/layer.3/MatMul (MatMul, activation)             | /layer.3/MatMul | MatMul | activation    | ''",
-                "/layer.3/Add (Add, scratch) at a.B.c(B.java:42)  | /layer.3/Add    | Add    | scratch       | a.B.c(B.java:42)",
-                "weights (packed weight)                          | weights         | ''     | packed weight | ''",
-                "an (odd) name at x (Add, output) at a.B.c        | an (odd) name at x | Add | output        | a.B.c",
-                "Add, of two (Add, output)                        | Add, of two     | Add    | output        | ''",
-                "a (of, x, Add, output)                           | a               | of, x, Add | output    | ''"
+                "/l.3/Mul (Mul, activation)                 | /l.3/Mul    | Mul        | activation    | ''",
+                "/l.3/Add (Add, scratch) at a.B.c(B.java:4) | /l.3/Add | Add        | scratch       | a.B.c(B.java:4)",
+                "weights (packed weight)                    | weights     | ''         | packed weight | ''",
+                "an (odd) x at y (Add, output) at a.B.c     | an (odd) x at y | Add    | output        | a.B.c",
+                "Add, of two (Add, output)                  | Add, of two | Add        | output        | ''",
+                "a (of, x, Add, output)                     | a           | of, x, Add | output        | ''"
             })
     void theFrameOfAnOperatorHasParts(String frame, String node, String operator, String kind, String line) {
         final BlockName name = BlockName.of(frame);
