@@ -272,6 +272,29 @@ class ShowCommandTest {
     }
 
     @Test
+    void namedBlocksAreShownByOperatorLayerAndKind() throws IOException {
+        final Path file = Files.writeString(folder.resolve("named.json"), """
+                {"format":"java.allocator.snapshot","version":1,"taken_at":"2026-11-25T12:00:00Z","scope":"bert",
+                 "allocators":[{"provider":"cpu-reference","memory":{"name":"Cpu","device":"cpu","vendor":0,"ordinal":0,
+                   "type":"default","alignment":64,"role":"device"},"regions":[],
+                   "blocks":[["1000",4096,4000,"live",0],["3000",512,500,"live",0]],
+                   "sites":[["1000","bert","/m/layer.0/Add (Add, activation)",-1],
+                   ["3000","bert","weights (weight)",-1]]}]}
+                """);
+        final String shown = Outcome.of("show", file.toString()).out();
+        assertThat(shown)
+                .containsSubsequence(
+                        "by kind", "activation", "by layer", "/m/layer.0\n", "by operator", "/m/layer.0/Add\n")
+                .doesNotContain("by call site");
+        assertThat(Outcome.of("show", file.toString(), "--json", "-").out().replaceAll("\\s", ""))
+                .contains(
+                        "\"by_operator\":[{\"name\":\"/m/layer.0/Add\",\"blocks\":1,\"requested\":4000,\"bytes\":4096}",
+                        "\"by_layer\":[{\"name\":\"/m/layer.0\"",
+                        "\"by_kind\":[{\"name\":\"activation\"",
+                        "\"by_site\":[]");
+    }
+
+    @Test
     void wrongInputIsReportedInOneLine() throws IOException {
         final Path cut = Files.writeString(folder.resolve("cut.json"), "{\"format\":\"java.allocator.snapshot\",");
         final Outcome damaged = Outcome.of("show", cut.toString());

@@ -225,7 +225,7 @@ public final class ManagedAllocator implements StreamAwareAllocator, ShrinkableA
                     reference.provider(), "returned address 0 from " + operation + "(" + byteSize + ")", null);
         }
         if (AllocatorEvents.recordsAllocations()) {
-            AllocatorEvents.allocated(owner, info, address, byteSize, stream, isReserve);
+            AllocatorEvents.allocated(owner, info, address, byteSize, stream, isReserve, "");
         }
         return address;
     }
@@ -251,7 +251,7 @@ public final class ManagedAllocator implements StreamAwareAllocator, ShrinkableA
         lease.leave();
         if (thrown instanceof OutOfMemoryException exhausted) {
             AllocatorEvents.failed(owner, exhausted.shortage().requested(), exhausted, "");
-            failureSnapshots.exhausted(exhausted, owner);
+            failureSnapshots.exhausted(exhausted, owner, "");
         }
         return ProviderCalls.translate(reference.provider(), operation, thrown);
     }

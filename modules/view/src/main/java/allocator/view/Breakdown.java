@@ -1,5 +1,6 @@
 package allocator.view;
 
+import allocator.runtime.snapshot.BlockName;
 import allocator.runtime.snapshot.Snapshot.AllocatorState;
 import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.spi.AllocatorSnapshot;
@@ -12,7 +13,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.stream.Stream;
 
 /** Sums over the chunks of an allocator: by state, and of live blocks by what they have in common. */
@@ -28,6 +28,36 @@ public final class Breakdown {
     private long bytesInLargeSpans;
 
     private Breakdown() {}
+
+    /** What live blocks may have in common. */
+    public enum By {
+        /** The session: by what was recorded of a block, otherwise by the only user of the allocator. */
+        SESSION("session"),
+        /** What an operator of a model needs them for. */
+        KIND("kind"),
+        /** The layer of a model. */
+        LAYER("layer"),
+        /** The operator of a model. */
+        OPERATOR("operator"),
+        /** The place in the program that allocated them. */
+        SITE("call site"),
+        /** The stream. */
+        STREAM("stream"),
+        /** The size of their chunks; the name is the size in bytes. */
+        SIZE("size");
+
+        private final String text;
+
+        By(String text) {
+            this.text = text;
+        }
+
+        /** {@return what it is in plain words} */
+        @Override
+        public String toString() {
+            return text;
+        }
+    }
 
     /**
      * Live blocks that have something in common.
@@ -149,70 +179,48 @@ public final class Breakdown {
     }
 
     /**
-     * Groups live blocks by session, as far as that is known: by what was recorded of a block, otherwise by the only
-     * user of the allocator.
+     * Groups live blocks by what they have in common.
      *
+     * @param by what that is
      * @param allocator the allocator
-     * @return the groups, most bytes first; empty if nothing is known
+     * @return the groups, most bytes first; empty if it is not known of any block
      */
-    public static List<Group> bySession(AllocatorState allocator) {
-        final String only =
-                allocator.users().size() == 1 ? allocator.users().getFirst().owner() : "not recorded";
-        return allocator.sites().isEmpty() && allocator.users().size() != 1
-                ? List.of()
-                : group(allocator, chunk -> {
-                    final Site site = allocator.sites().get(chunk.address());
-                    return site == null ? only : site.owner();
-                });
-    }
-
-    /**
-     * Groups live blocks by the place in the program that allocated them.
-     *
-     * @param allocator the allocator
-     * @return the groups, most bytes first; empty if no place was recorded
-     */
-    public static List<Group> bySite(AllocatorState allocator) {
-        return allocator.sites().isEmpty()
-                ? List.of()
-                : group(allocator, chunk -> {
-                    final Site site = allocator.sites().get(chunk.address());
-                    return site == null ? "not recorded" : site.frame();
-                });
-    }
-
-    /**
-     * Groups live blocks by stream.
-     *
-     * @param allocator the allocator
-     * @return the groups, most bytes first
-     */
-    public static List<Group> byStream(AllocatorState allocator) {
-        return group(allocator, chunk -> chunk.streamId() == 0 ? "no stream" : "stream " + chunk.streamId());
-    }
-
-    /**
-     * Groups live blocks by the size of their chunks.
-     *
-     * @param allocator the allocator
-     * @return the groups, most bytes first; the name is the size in bytes
-     */
-    public static List<Group> bySize(AllocatorState allocator) {
-        return group(allocator, chunk -> Long.toString(chunk.byteSize()));
-    }
-
-    private static List<Group> group(AllocatorState allocator, Function<Chunk, String> key) {
+    public static List<Group> by(By by, AllocatorState allocator) {
         final Map<String, long[]> sums = new HashMap<>();
         live(allocator.memoryMap(), chunk -> {
-            final long[] sum = sums.computeIfAbsent(key.apply(chunk), _ -> new long[3]);
+            final long[] sum = sums.computeIfAbsent(name(by, allocator, chunk), _ -> new long[3]);
             sum[0]++;
             sum[1] += chunk.requestedBytes();
             sum[2] += chunk.byteSize();
         });
+        if (sums.size() == 1 && sums.containsKey("")) {
+            return List.of();
+        }
         final List<Group> groups = new ArrayList<>();
-        sums.forEach((name, sum) -> groups.add(new Group(name, sum[0], sum[1], sum[2])));
+        sums.forEach(
+                (name, sum) -> groups.add(new Group(name.isEmpty() ? "not recorded" : name, sum[0], sum[1], sum[2])));
         groups.sort(Comparator.comparingLong(Group::bytes).reversed().thenComparing(Group::name));
         return groups;
+    }
+
+    /** Returns what a live block has in common with others; empty if that is not known. */
+    private static String name(By by, AllocatorState allocator, Chunk chunk) {
+        final Site site = allocator.sites().get(chunk.address());
+        final BlockName name = BlockName.of(site == null ? "" : site.frame());
+        return switch (by) {
+            case SESSION -> {
+                final String only = allocator.users().size() == 1
+                        ? allocator.users().getFirst().owner()
+                        : "";
+                yield site == null ? only : site.owner();
+            }
+            case KIND -> name.kind();
+            case LAYER -> name.layer();
+            case OPERATOR -> name.node();
+            case SITE -> name.line();
+            case STREAM -> chunk.streamId() == 0 ? "no stream" : "stream " + chunk.streamId();
+            case SIZE -> Long.toString(chunk.byteSize());
+        };
     }
 
     private static void live(AllocatorSnapshot memory, Consumer<Chunk> action) {

@@ -1,5 +1,6 @@
 package allocator.view;
 
+import allocator.runtime.snapshot.BlockName;
 import allocator.runtime.snapshot.Snapshot.AllocatorState;
 import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.spi.AllocatorSnapshot;
@@ -58,7 +59,17 @@ final class MapJson {
             write(-1, "", memory.blocks(), small);
         }
         json.writeEndArray();
-        json.array("sites", siteIndex.keySet(), site -> json.row(site.owner(), site.frame(), site.ageMillis()));
+        json.array("sites", siteIndex.keySet(), site -> {
+            final BlockName name = BlockName.of(site.frame());
+            json.row(
+                    site.owner(),
+                    site.ageMillis(),
+                    name.line(),
+                    name.node(),
+                    name.operator(),
+                    name.layer(),
+                    name.kind());
+        });
         json.writeNumberField("small", small);
         writeFreeBySize();
     }

@@ -252,20 +252,19 @@ final class PageJson {
                     "options", allocator.options().entrySet(), option -> json.row(option.getKey(), option.getValue()));
             new MapJson(json, allocator, MOST_CHUNKS / maps, MOST_SITES / maps).write();
             json.writeArrayFieldStart("groups");
-            writeGroups(json, "session", Breakdown.bySession(allocator));
-            writeGroups(json, "call site", Breakdown.bySite(allocator));
-            writeGroups(json, "stream", Breakdown.byStream(allocator));
-            writeGroups(json, "size", Breakdown.bySize(allocator));
+            for (final Breakdown.By by : Breakdown.By.values()) {
+                writeGroups(json, by, Breakdown.by(by, allocator));
+            }
             json.writeEndArray();
         });
     }
 
-    private static void writeGroups(ShownJson json, String by, List<Breakdown.Group> groups) throws IOException {
+    private static void writeGroups(ShownJson json, Breakdown.By by, List<Breakdown.Group> groups) throws IOException {
         if (groups.isEmpty()) {
             return;
         }
         json.object(_ -> {
-            json.writeStringField("by", by);
+            json.writeStringField("by", by.toString());
             json.writeNumberField("count", groups.size());
             json.array(
                     "rows",

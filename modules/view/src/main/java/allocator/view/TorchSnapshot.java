@@ -1,5 +1,6 @@
 package allocator.view;
 
+import allocator.runtime.snapshot.BlockName;
 import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.AllocatorState;
 import allocator.runtime.snapshot.Snapshot.Failure;
@@ -19,6 +20,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * Writes a snapshot as one of PyTorch's, for its viewer, memory_viz. A region is a segment; where parts of it have no
@@ -42,9 +44,6 @@ public final class TorchSnapshot {
     private static final int MOST_DEVICES = 1024;
 
     private static final Pattern FRAME = Pattern.compile("(.*?)\\(([^():]*)(?::(\\d+))?\\)");
-
-    /** An operator of a model with its type and kind, and the line of the program if that is known. */
-    private static final Pattern OPERATOR = Pattern.compile("(.+?) \\([^()]*\\)(?: at (.*))?");
 
     private final PickleWriter out;
     private final Snapshot snapshot;
@@ -186,12 +185,12 @@ public final class TorchSnapshot {
         };
     }
 
-    /** Returns the call site of a block, as far as it is known, and its session. */
+    /** Returns the operator, layer, kind and call site of a block, as far as they are known, and its session. */
     private static List<String> frames(AllocatorState allocator, Chunk chunk) {
         final List<String> frames = new ArrayList<>();
         final Site site = allocator.sites().get(chunk.address());
         if (site != null) {
-            addPlace(frames, site.frame());
+            parts(site.frame()).forEach(frames::add);
             frames.add("session " + site.owner());
         } else if (allocator.users().size() == 1) {
             frames.add("session " + allocator.users().getFirst().owner());
@@ -199,22 +198,11 @@ public final class TorchSnapshot {
         return frames;
     }
 
-    /** Adds a line of the program; or an operator, the layers around it from the inside out, and the line. */
-    private static void addPlace(List<String> frames, String frame) {
-        final Matcher operator = OPERATOR.matcher(frame);
-        if (!operator.matches()) {
-            frames.add(frame);
-            return;
-        }
-        final String line = operator.group(2);
-        frames.add(line == null ? frame : frame.substring(0, operator.start(2) - " at ".length()));
-        final String name = operator.group(1);
-        for (int end = name.lastIndexOf('/'); end > 0; end = name.lastIndexOf('/', end - 1)) {
-            frames.add(name.substring(0, end));
-        }
-        if (line != null) {
-            frames.add(line);
-        }
+    private static Stream<String> parts(String frame) {
+        final BlockName name = BlockName.of(frame);
+        return Stream.of(name.node(), name.layer(), name.kind(), name.line())
+                .filter(part -> !part.isEmpty())
+                .distinct();
     }
 
     private void write(TorchHistory.Entry entry) throws IOException {
@@ -244,7 +232,7 @@ public final class TorchSnapshot {
             number("stream", 0);
             number("time_us", takenAt());
             number("device_free", Math.max(0, failure.deviceFree()));
-            frames(failure.stack());
+            frames(failure.stack().stream().flatMap(TorchSnapshot::parts).toList());
         });
     }
 
@@ -252,7 +240,7 @@ public final class TorchSnapshot {
         out.text("frames");
         out.list(frames, frame -> {
             final Matcher parts = FRAME.matcher(frame);
-            final boolean isFrame = parts.matches() && !OPERATOR.matcher(frame).matches();
+            final boolean isFrame = parts.matches();
             out.dictionary(() -> {
                 text("filename", isFrame ? parts.group(2) : "");
                 number("line", isFrame && parts.group(3) != null ? line(parts.group(3)) : 0);

@@ -2,11 +2,13 @@ package allocator.view;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.runtime.snapshot.Snapshot.AllocatorState;
 import allocator.runtime.snapshot.Snapshot.Failure;
 import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorSnapshot.Region;
 import allocator.spi.AllocatorSnapshot.State;
+import allocator.view.Breakdown.By;
 import allocator.view.Breakdown.Group;
 import allocator.view.Diagnosis.Cause;
 import allocator.view.Diagnosis.Fact;
@@ -115,12 +117,45 @@ class DiagnosisTest {
                 .allocators()
                 .getFirst();
 
-        assertThat(Breakdown.bySite(allocator))
+        assertThat(Breakdown.by(By.SITE, allocator))
                 .containsExactly(new Group("not recorded", 1, 511, 512), new Group("A.b(A.java:1)", 1, 255, 256));
-        assertThat(Breakdown.bySession(allocator))
+        assertThat(Breakdown.by(By.SESSION, allocator))
                 .containsExactly(new Group(Snapshots.HOSTILE, 1, 511, 512), new Group("bert", 1, 255, 256));
-        assertThat(Breakdown.byStream(allocator)).containsExactly(new Group("stream 1", 2, 766, 768));
-        assertThat(Breakdown.bySize(allocator))
+        assertThat(Breakdown.by(By.STREAM, allocator)).containsExactly(new Group("stream 1", 2, 766, 768));
+        assertThat(Breakdown.by(By.SIZE, allocator))
                 .containsExactly(new Group("512", 1, 511, 512), new Group("256", 1, 255, 256));
+        assertThat(Breakdown.by(By.OPERATOR, allocator)).isEmpty();
+        assertThat(Breakdown.by(By.LAYER, allocator)).isEmpty();
+        assertThat(Breakdown.by(By.KIND, allocator)).isEmpty();
+    }
+
+    @Test
+    void namedBlocksAreGroupedByOperatorLayerAndKind() {
+        final Region region = Snapshots.region(
+                0x1000, 1, State.LIVE, 256, State.LIVE, 512, State.LIVE, 1024, State.LIVE, 2048, State.FREE, 256);
+        final var allocator = Snapshots.of(
+                        null,
+                        new AllocatorSnapshot(List.of(region), List.of()),
+                        Map.of(
+                                0x1000L, new Site("bert", "/m/layer.0/Add (Add, activation)", 5, 0),
+                                0x1100L, new Site("bert", "/m/layer.0/Mul (Mul, scratch) at A.b(A.java:1)", 5, 0),
+                                0x1300L, new Site("bert", "A.b(A.java:1)", 5, 0),
+                                0x1700L, new Site("bert", "weights (weight)", 5, 0)))
+                .allocators()
+                .getFirst();
+        assertThat(names(By.OPERATOR, allocator))
+                .containsExactly("weights", "not recorded", "/m/layer.0/Mul", "/m/layer.0/Add");
+        assertThat(Breakdown.by(By.LAYER, allocator))
+                .containsExactly(
+                        new Group("weights", 1, 2047, 2048),
+                        new Group("not recorded", 1, 1023, 1024),
+                        new Group("/m/layer.0", 2, 766, 768));
+        assertThat(names(By.KIND, allocator)).containsExactly("weight", "not recorded", "scratch", "activation");
+        assertThat(Breakdown.by(By.SITE, allocator))
+                .containsExactly(new Group("not recorded", 2, 2302, 2304), new Group("A.b(A.java:1)", 2, 1534, 1536));
+    }
+
+    private static List<String> names(By by, AllocatorState allocator) {
+        return Breakdown.by(by, allocator).stream().map(Group::name).toList();
     }
 }

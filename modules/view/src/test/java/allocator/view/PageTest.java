@@ -256,6 +256,52 @@ class PageTest {
         }
 
         @Test
+        void namedBlocksAreColouredByWhatTheyAreFor(@TempDir Path directory) throws Exception {
+            final AllocatorSnapshot memory = new AllocatorSnapshot(
+                    List.of(Snapshots.region(
+                            4096, 0, State.LIVE, 4 * MIB, State.LIVE, 2 * MIB, State.LIVE, MIB, State.FREE, MIB)),
+                    List.of());
+            final Map<Long, Site> sites = Map.of(
+                    4096L,
+                    new Site("bert", "weights (weight)", Site.UNKNOWN_AGE, 0),
+                    4096L + 4 * MIB,
+                    new Site("bert", "/m/layer.0/Add (Add, activation) at a.B.c(B.java:7)", 5, 0),
+                    4096L + 6 * MIB,
+                    new Site("bert", "/m/layer.0/Mul (Mul, activation)", Site.UNKNOWN_AGE, 0));
+            final Path page = directory.resolve("named.html");
+            chromium.open(Files.writeString(page, Page.of("named", Snapshots.of(null, memory, sites))));
+            assertThat(chromium.evaluate("[...document.querySelector('#by').options].map(o => o.value).join()"))
+                    .isEqualTo("state,kind,layer,operator,call site");
+            assertThat(legend()).isEqualTo("weight 4.00 MiB, activation 3.00 MiB, free 1.00 MiB");
+            chromium.press("#regions", "ArrowRight");
+            assertThat(text("#mapOut")).contains("; session bert; weights (weight); at offset 0");
+            chromium.press("#regions", "ArrowRight");
+            assertThat(text("#mapOut"))
+                    .contains(
+                            "; /m/layer.0/Add (Add, activation); layer /m/layer.0; at a.B.c(B.java:7); allocated 5 ms");
+            for (final Map.Entry<String, String> colour : Map.of(
+                            "layer", "weights 4.00 MiB, /m/layer.0 3.00 MiB, free 1.00 MiB",
+                            "operator",
+                                    "weights 4.00 MiB, /m/layer.0/Add 2.00 MiB, /m/layer.0/Mul 1.00 MiB, free 1.00 MiB",
+                            "call site", "not recorded 5.00 MiB, a.B.c(B.java:7) 2.00 MiB, free 1.00 MiB")
+                    .entrySet()) {
+                chromium.evaluate("(s => { s.value = '" + colour.getKey()
+                        + "'; s.dispatchEvent(new Event('change')); })(document.querySelector('#by'))");
+                assertThat(legend()).isEqualTo(colour.getValue());
+                assertThat(colours("#regions")).isGreaterThan(3);
+            }
+            assertThat(chromium.evaluate("[...document.querySelectorAll('section[aria-labelledby=most] th')]"
+                            + ".map(h => h.textContent).filter(t => t.startsWith('by')).join()"))
+                    .isEqualTo("by session,by kind,by layer,by operator,by call site,by stream,by size");
+            assertThat(chromium.errors()).isEmpty();
+        }
+
+        private String legend() {
+            return chromium.evaluate("[...document.querySelectorAll('section[aria-labelledby=mapTitle] .legend li')]"
+                    + ".map(l => l.textContent).join(', ')");
+        }
+
+        @Test
         void whoHasMostHasTheBytesRequestedAndThoseWithPadding() throws Exception {
             chromium.open(failure);
             assertThat(text("section[aria-labelledby=most] thead")).isEqualTo("by sessionblocksrequestedwith padding");

@@ -72,7 +72,7 @@ class TorchSnapshotTest {
     }
 
     @Test
-    void theLayersOfAnOperatorAreFrames() {
+    void operatorLayerAndKindAreFrames() {
         final Site site = new Site(
                 "bert", "/encoder/layer.3/MatMul (MatMul, activation) at a.B.c(B.java:42)", Site.UNKNOWN_AGE, 0);
         final AllocatorSnapshot memory =
@@ -85,9 +85,9 @@ class TorchSnapshotTest {
                         .get("frames")))
                 .extracting(frame -> frame.get("name") + "|" + frame.get("filename"))
                 .containsExactly(
-                        "/encoder/layer.3/MatMul (MatMul, activation)|",
+                        "/encoder/layer.3/MatMul|",
                         "/encoder/layer.3|",
-                        "/encoder|",
+                        "activation|",
                         "a.B.c|B.java",
                         "session bert|");
     }

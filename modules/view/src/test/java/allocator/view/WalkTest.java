@@ -71,8 +71,9 @@ class WalkTest {
                         assertThat(failure.stack().getFirst()).contains("WalkTest.cacheEverything(WalkTest.java:"));
         assertThat(Files.readString(html)).contains("WalkTest.cacheEverything");
         final AllocatorState allocator = Diagnosis.failedAllocator(snapshot).orElseThrow();
-        assertThat(Breakdown.bySession(allocator).getFirst().name()).isEqualTo("cache");
-        assertThat(Breakdown.bySite(allocator)).singleElement().satisfies(site -> {
+        assertThat(Breakdown.by(Breakdown.By.SESSION, allocator).getFirst().name())
+                .isEqualTo("cache");
+        assertThat(Breakdown.by(Breakdown.By.SITE, allocator)).singleElement().satisfies(site -> {
             assertThat(site.name()).contains("WalkTest.cacheEverything(WalkTest.java:");
             assertThat(site.blocks()).isEqualTo(allocator.users().getFirst().liveBlocks());
         });

@@ -13,7 +13,7 @@ final class GroupTables {
     private GroupTables() {}
 
     /** Prints the first groups; nothing if there are none. The padding of none is shown if it is not known. */
-    static void print(Terminal terminal, String by, List<Breakdown.Group> groups, boolean isPaddingKnown) {
+    static void print(Terminal terminal, Breakdown.By by, List<Breakdown.Group> groups, boolean isPaddingKnown) {
         if (groups.isEmpty()) {
             return;
         }
@@ -23,7 +23,7 @@ final class GroupTables {
         for (final Breakdown.Group group : groups.subList(0, Math.min(MOST_ROWS, groups.size()))) {
             final String requested = Sizes.human(group.requested());
             final String blocks = Sizes.exact(group.blocks());
-            final String name = by.equals("size") ? Sizes.human(Long.parseLong(group.name())) : group.name();
+            final String name = by == Breakdown.By.SIZE ? Sizes.human(Long.parseLong(group.name())) : group.name();
             if (isPaddingKnown) {
                 table.row(requested, Sizes.human(group.bytes()), blocks, name);
             } else {

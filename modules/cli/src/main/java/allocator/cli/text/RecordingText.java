@@ -11,6 +11,7 @@ import allocator.view.recording.RecordedFailure;
 import allocator.view.recording.RecordedSession;
 import allocator.view.recording.Recording;
 import java.io.PrintWriter;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.regex.Pattern;
 
@@ -121,7 +122,8 @@ public final class RecordingText {
     private void printLive(String when, AllocatorState state) {
         out.println();
         terminal.printHeading(when, ", " + state.memory());
-        GroupTables.print(terminal, "session", Breakdown.bySession(state), false);
-        GroupTables.print(terminal, "call site", Breakdown.bySite(state), false);
+        for (final Breakdown.By by : EnumSet.range(Breakdown.By.SESSION, Breakdown.By.SITE)) {
+            GroupTables.print(terminal, by, Breakdown.by(by, state), false);
+        }
     }
 }

@@ -60,16 +60,19 @@ public final class SnapshotSummaryJson {
         for (final State state : State.values()) {
             bytes.put(state.name().toLowerCase(Locale.ROOT), sums.bytes(state));
         }
-        return new Json()
+        final Json json = new Json()
                 .put("provider", allocator.provider())
                 .put("memory", allocator.memory().name())
                 .put("location", allocator.memory().location().toString())
                 .put("missing", allocator.missing())
-                .put("bytes", bytes)
-                .put("by_session", Breakdown.bySession(allocator), SnapshotSummaryJson::group)
-                .put("by_site", Breakdown.bySite(allocator), SnapshotSummaryJson::group)
-                .put("by_stream", Breakdown.byStream(allocator), SnapshotSummaryJson::group)
-                .put("by_size", Breakdown.bySize(allocator), SnapshotSummaryJson::group);
+                .put("bytes", bytes);
+        for (final Breakdown.By by : Breakdown.By.values()) {
+            json.put(
+                    "by_" + by.name().toLowerCase(Locale.ROOT),
+                    Breakdown.by(by, allocator),
+                    SnapshotSummaryJson::group);
+        }
+        return json;
     }
 
     private static Json group(Breakdown.Group group) {

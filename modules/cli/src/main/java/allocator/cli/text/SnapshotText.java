@@ -144,9 +144,8 @@ public final class SnapshotText {
             }
         }
         terminal.printTable(states);
-        GroupTables.print(terminal, "session", Breakdown.bySession(allocator), true);
-        GroupTables.print(terminal, "call site", Breakdown.bySite(allocator), true);
-        GroupTables.print(terminal, "stream", Breakdown.byStream(allocator), true);
-        GroupTables.print(terminal, "size", Breakdown.bySize(allocator), true);
+        for (final Breakdown.By by : Breakdown.By.values()) {
+            GroupTables.print(terminal, by, Breakdown.by(by, allocator), true);
+        }
     }
 }

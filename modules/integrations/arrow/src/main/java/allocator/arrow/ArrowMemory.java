@@ -104,7 +104,7 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
             buffer.address = allocate(size); // a store, which cannot fail
             isCreated = true;
             if (AllocatorEvents.recordsAllocations()) {
-                AllocatorEvents.allocated(buffer.owner(), allocator.info(), buffer.address, size, 0, false);
+                AllocatorEvents.allocated(buffer.owner(), allocator.info(), buffer.address, size, 0, false, "");
             }
             return buffer;
         } catch (allocator.spi.OutOfMemoryException e) {

@@ -5,10 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ai.djl.Model;
 import ai.djl.engine.Engine;
+import ai.onnxruntime.OnnxTensor;
 import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtSession.SessionOptions;
 import allocator.onnxruntime.AllocatorSession;
+import allocator.onnxruntime.MemoryProfile;
 import allocator.onnxruntime.OnnxRuntimeAllocators;
+import allocator.onnxruntime.SessionSettings;
 import allocator.spi.OutOfMemoryException;
 import dev.langchain4j.data.embedding.Embedding;
 import dev.langchain4j.data.segment.TextSegment;
@@ -19,12 +22,15 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The published in-process model of LangChain4j, with its own session and with one of ours. */
 class EmbeddingsTest {
@@ -99,6 +105,31 @@ class EmbeddingsTest {
                             OutOfMemoryException.class,
                             e -> assertThat(e.shortage().limit()).isEqualTo(weights + (1 << 20)));
             assertThat(embeddings.embed("short").content().dimension()).isEqualTo(384);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void everyByteAtThePeakHasAName(boolean hasPatterns) throws Exception {
+        try (OnnxRuntimeAllocators memory = install(LIMIT);
+                SessionOptions options = new SessionOptions()) {
+            options.setMemoryPatternOptimization(hasPatterns);
+            try (AllocatorSession session =
+                    memory.openSession(model, options, SessionSettings.DEFAULT.withProfiling())) {
+                final OrtEnvironment environment = OrtEnvironment.getEnvironment();
+                final long[][] words = new long[1][128];
+                Arrays.fill(words[0], 1);
+                try (OnnxTensor ids = OnnxTensor.createTensor(environment, words);
+                        OnnxTensor types = OnnxTensor.createTensor(environment, new long[1][128])) {
+                    final MemoryProfile profile =
+                            session.profile(Map.of("input_ids", ids, "attention_mask", ids, "token_type_ids", types));
+                    System.out.println(profile);
+                    final MemoryProfile.Peak peak = profile.peak();
+                    assertThat(peak.bytes()).isEqualTo(session.stats().peakBytesInUse());
+                    assertThat(peak.unknownBytes()).as(profile::toString).isLessThanOrEqualTo(peak.bytes() / 100);
+                    assertThat(peak.byLayer().toString()).contains("layer.");
+                }
+            }
         }
     }
 

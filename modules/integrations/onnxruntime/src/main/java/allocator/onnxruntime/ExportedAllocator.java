@@ -6,6 +6,7 @@ import allocator.onnxruntime.support.SystemMemory;
 import allocator.onnxruntime.support.ThrowingThunk;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.runtime.inspection.BlockSites;
+import allocator.runtime.snapshot.BlockName;
 import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
@@ -191,7 +192,14 @@ final class ExportedAllocator {
                 sites.allocated(address, byteSize);
             }
             if (AllocatorEvents.recordsAllocations()) {
-                AllocatorEvents.allocated(session, target.info(), address, byteSize, stream, isReserve);
+                AllocatorEvents.allocated(
+                        session,
+                        target.info(),
+                        address,
+                        byteSize,
+                        stream,
+                        isReserve,
+                        names == null ? "" : blocks.name(address));
             }
         } catch (Throwable e) {
             // The block is returned; only the statistics do not count it.
@@ -384,7 +392,8 @@ final class ExportedAllocator {
                     byAddress.merge(
                             address,
                             new Site(owner, name, Site.UNKNOWN_AGE, byteSize),
-                            (line, named) -> new Site(owner, name + " at " + line.frame(), line.ageMillis(), byteSize));
+                            (line, named) ->
+                                    new Site(owner, BlockName.join(name, line.frame()), line.ageMillis(), byteSize));
                 }
             });
         }

@@ -1,6 +1,7 @@
 package allocator.onnxruntime;
 
 import allocator.onnxruntime.block.SessionBudget;
+import allocator.onnxruntime.support.SystemMemory;
 import allocator.provider.support.internal.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
@@ -14,6 +15,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -128,6 +130,25 @@ final class ExportedSession {
 
     List<ExportedAllocator> allocators() {
         return memories.stream().map(SessionMemory::exported).toList();
+    }
+
+    /** Returns the resident bytes of the process that the installation's allocators do not hold; empty if not known. */
+    OptionalLong elsewhere() {
+        final OptionalLong resident = SystemMemory.resident();
+        if (resident.isEmpty()) {
+            return resident;
+        }
+        long bytes = resident.getAsLong();
+        try {
+            for (final InstalledMemory memory : installed) {
+                final boolean isOfHost = memory.info().deviceType() == DeviceType.CPU
+                        || memory.info().memoryType() == MemoryType.HOST_ACCESSIBLE;
+                bytes -= isOfHost ? Math.max(memory.stats().bytesHeld(), memory.bytesInUse()) : 0;
+            }
+        } catch (RuntimeException e) {
+            return OptionalLong.empty(); // an allocator fails to report what it holds
+        }
+        return OptionalLong.of(Math.max(0, bytes));
     }
 
     int liveBlocks() {

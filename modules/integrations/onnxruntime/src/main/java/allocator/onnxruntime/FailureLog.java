@@ -87,7 +87,7 @@ final class FailureLog {
             LOG.log(Level.DEBUG, failure::dump);
             AllocatorEvents.failed(session, byteSize, cause, failure.dump());
             if (snapshots != null && cause instanceof OutOfMemoryException exhausted) {
-                snapshots.exhausted(exhausted, session);
+                snapshots.exhausted(exhausted, session, requester == null ? "" : requester);
             }
         } catch (Throwable e) {
             // The allocation fails without a report.

@@ -1,11 +1,14 @@
 package allocator.onnxruntime;
 
+import allocator.runtime.snapshot.BlockName;
 import allocator.spi.MemoryInfo;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.OptionalLong;
+import java.util.StringJoiner;
 import java.util.function.Function;
 
 /**
@@ -17,8 +20,13 @@ import java.util.function.Function;
  * @param peaks for each memory of the session, what was live when most was; in the order of
  *     {@link AllocatorSession#memories}
  * @param allocations the allocations of the run, of all memories, in their order
+ * @param elsewhere the bytes of the process that come from elsewhere: its resident memory after the run, less what the
+ *     installation's allocators hold of the host's memory, and not below 0. The heap, classes and compiled code of the
+ *     JVM, ONNX Runtime's own memory, other libraries and other allocators of the process are part of it. Memory that
+ *     is held and was never written to is not resident, so there may be more. Empty except on Linux, and if an
+ *     allocator fails to report what it holds
  */
-public record MemoryProfile(List<Peak> peaks, List<Allocation> allocations) {
+public record MemoryProfile(List<Peak> peaks, List<Allocation> allocations, OptionalLong elsewhere) {
     private static final int MOST_NODES = 10;
 
     /** Copies the lists. */
@@ -68,27 +76,19 @@ public record MemoryProfile(List<Peak> peaks, List<Allocation> allocations) {
      * @param kind what it is for
      */
     public record Allocation(MemoryInfo memory, long byteSize, String node, String operator, Kind kind) {
-        /**
-         * {@return the layer: the node's name up to its first part with a digit, such as {@code /encoder/layer.3} of
-         * {@code /encoder/layer.3/attention/MatMul}; otherwise all parts but the last; the name if it has one part}
-         */
+        /** {@return the layer, as {@link BlockName#layer} of the node} */
         public String layer() {
-            final int end = node.lastIndexOf('/');
-            if (end <= 0) {
-                return node;
-            }
-            for (int i = 0; i < end; i++) {
-                if (Character.isDigit(node.charAt(i))) {
-                    return node.substring(0, node.indexOf('/', i));
-                }
-            }
-            return node.substring(0, end);
+            return name().layer();
         }
 
         /** {@return node, operator and kind, as snapshots name the block} */
         @Override
         public String toString() {
-            return node + " (" + (operator.isEmpty() ? "" : operator + ", ") + kind + ")";
+            return name().toString();
+        }
+
+        private BlockName name() {
+            return new BlockName(node, operator, kind.toString(), "");
         }
     }
 
@@ -179,14 +179,13 @@ public record MemoryProfile(List<Peak> peaks, List<Allocation> allocations) {
      */
     public record Share(String name, long bytes) {}
 
-    /** {@return the peak of each memory in which anything was live, as tables} */
+    /** {@return the peak of each memory in which anything was live, as tables, and what is from elsewhere} */
     @Override
     public String toString() {
-        return String.join(
-                "\n",
-                peaks.stream()
-                        .filter(peak -> !peak.live().isEmpty())
-                        .map(Peak::toString)
-                        .toList());
+        final StringJoiner text = new StringJoiner("\n");
+        peaks.stream().filter(peak -> !peak.live().isEmpty()).forEach(peak -> text.add(peak.toString()));
+        elsewhere.ifPresent(bytes -> text.add("from elsewhere: " + MemoryDump.size(bytes)
+                + ": resident memory of the process, less what the allocators hold"));
+        return text.toString();
     }
 }

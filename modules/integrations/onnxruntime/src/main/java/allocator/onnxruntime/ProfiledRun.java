@@ -68,9 +68,6 @@ final class ProfiledRun {
         private String operator = "";
         private Kind kind = Kind.UNKNOWN;
 
-        /** Whether it is one of a run whose blocks were compared with these. */
-        private boolean isMatched;
-
         Block(ExportedAllocator from, long byteSize, int first) {
             this.from = from;
             this.byteSize = byteSize;
@@ -86,6 +83,11 @@ final class ProfiledRun {
 
         boolean isPattern() {
             return node.equals(PATTERN);
+        }
+
+        /** Returns whether one of another run is allocated by the same operator for the same purpose. */
+        boolean isLike(Block other) {
+            return from.equals(other.from) && first == other.first && byteSize == other.byteSize && kind == other.kind;
         }
 
         Allocation allocation() {
@@ -327,20 +329,11 @@ final class ProfiledRun {
                 || !nodes().equals(first.nodes())) {
             return List.of();
         }
-        first.blocks.forEach(block -> block.isMatched = false);
+        final List<Block> tensors = new ArrayList<>(first.blocks);
         for (final Block block : blocks) {
-            first.blocks.stream()
-                    .filter(one -> !one.isMatched
-                            && one.from.equals(block.from)
-                            && one.first == block.first
-                            && one.byteSize == block.byteSize
-                            && one.kind == block.kind)
-                    .findFirst()
-                    .ifPresent(one -> one.isMatched = true);
+            tensors.stream().filter(block::isLike).findFirst().ifPresent(tensors::remove);
         }
-        final List<Block> tensors = first.blocks.stream()
-                .filter(block -> block.from.equals(from) && !block.isMatched && block.kind == Kind.ACTIVATION)
-                .toList();
+        tensors.removeIf(block -> !block.from.equals(from) || block.kind != Kind.ACTIVATION);
         List<Block> fullest = List.of();
         for (int i = 0; i < operators.size(); i++) {
             final int at = i;

@@ -92,7 +92,7 @@ final class SessionProfiler {
             peaks.add(new Peak(
                     from.target().info(), run.peak(from, from.bytes(BlockNames.WEIGHTS), used.getOrDefault(from, 0L))));
         }
-        return new MemoryProfile(peaks, run.allocations());
+        return new MemoryProfile(peaks, run.allocations(), memory.elsewhere());
     }
 
     private Noted run(Map<String, ? extends OnnxTensorLike> inputs) throws OrtException {

@@ -12,6 +12,7 @@ import allocator.onnxruntime.block.SessionBudget;
 import allocator.spi.AllocatorStats;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -50,7 +51,11 @@ class ProfiledRunTest {
     }
 
     private ProfiledRun join(List<Span> spans) {
-        return new ProfiledRun(events, events.size(), 10_000, 500_000, spans, List.of(40L, 80L), null);
+        return join(spans, null);
+    }
+
+    private ProfiledRun join(List<Span> spans, @Nullable ProfiledRun first) {
+        return new ProfiledRun(List.copyOf(events), events.size(), 10_000, 500_000, spans, List.of(40L, 80L), first);
     }
 
     private static List<String> names(ProfiledRun run) {
@@ -123,6 +128,25 @@ class ProfiledRunTest {
         assertNull(names.allocated(cpu, 3, 500));
         names.end();
         names.file().delete();
+    }
+
+    @Test
+    void aTensorWithABlockOfItsOwnIsNotInThePattern() {
+        add(cpu, 110, 3, 500);
+        add(cpu, 310, 4, 600);
+        add(cpu, 320, 3, -500);
+        add(cpu, 410, 4, -600);
+        final ProfiledRun first = join(spans());
+        events.clear();
+        add(cpu, 20, 9, 1000);
+        add(cpu, 110, 3, 500);
+        add(cpu, 320, 3, -500);
+        add(cpu, 410, 9, -1000);
+        assertEquals(
+                List.of("b 600", "memory pattern 400", "a 500"),
+                join(spans(), first).peak(cpu, 0, 0).stream()
+                        .map(one -> one.node() + " " + one.byteSize())
+                        .toList());
     }
 
     @Test

@@ -28,7 +28,7 @@ public final class EventLog implements ResourceLog {
     @Override
     public void allocated(long address, long byteSize, @Nullable SyncStream stream) {
         if (address != 0 && AllocatorEvents.recordsAllocations()) {
-            AllocatorEvents.allocated(owner, memory, address, byteSize, stream == null ? 0 : stream.id(), false);
+            AllocatorEvents.allocated(owner, memory, address, byteSize, stream == null ? 0 : stream.id(), false, "");
         }
     }
 

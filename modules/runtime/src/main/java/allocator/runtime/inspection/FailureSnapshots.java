@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -51,14 +52,18 @@ public final class FailureSnapshots {
         this.taker = taker;
     }
 
-    /** Writes a snapshot if the option is set and there is room for one. Throws nothing. */
-    public void exhausted(OutOfMemoryException failure, String owner) {
+    /**
+     * Writes a snapshot if the option is set and there is room for one. Throws nothing.
+     *
+     * @param name what the memory was to be for; empty if that is not known
+     */
+    public void exhausted(OutOfMemoryException failure, String owner, String name) {
         final SnapshotDirectory target = directory;
         if (target == null || isFull || !attempts.mayTry() || !IS_WRITING.compareAndSet(false, true)) {
             return;
         }
         try {
-            write(target, failure, owner);
+            write(target, describe(failure, owner, name));
             attempts.succeeded();
         } catch (Throwable e) {
             final String further = attempts.failed();
@@ -71,18 +76,17 @@ public final class FailureSnapshots {
         }
     }
 
-    private void write(SnapshotDirectory target, OutOfMemoryException failure, String owner) throws IOException {
-        final Failure described = describe(failure, owner);
-        final Optional<Path> written = target.write(() -> taker.apply(described));
+    private void write(SnapshotDirectory target, Failure failure) throws IOException {
+        final Optional<Path> written = target.write(() -> taker.apply(failure));
         isFull = written.isEmpty();
         Log.warning(Causes.oneLine(
                 isFull
                         ? target + " holds " + SnapshotDirectory.MOST
                                 + " snapshots: no further one is written by this environment"
-                        : "no memory for " + described.owner() + ": snapshot written to " + written.get()));
+                        : "no memory for " + failure.owner() + ": snapshot written to " + written.get()));
     }
 
-    private Failure describe(OutOfMemoryException failure, String owner) {
+    private Failure describe(OutOfMemoryException failure, String owner, String name) {
         final Shortage shortage = failure.shortage();
         return new Failure(
                 String.valueOf(failure.getMessage()),
@@ -97,17 +101,19 @@ public final class FailureSnapshots {
                 known(shortage.largestFree()),
                 known(shortage.deviceFree()),
                 shortage.limitedBy(),
-                stack(failure));
+                stack(failure, name));
     }
 
     private static long known(long figure) {
         return figure == OutOfMemoryException.UNKNOWN ? Failure.UNKNOWN : figure;
     }
 
-    private List<String> stack(Throwable failure) {
-        return frames.ofProgram(Arrays.stream(failure.getStackTrace()), StackTraceElement::getClassName)
+    private List<String> stack(Throwable failure, String name) {
+        final Stream<String> program = frames.ofProgram(
+                        Arrays.stream(failure.getStackTrace()), StackTraceElement::getClassName)
                 .limit(MOST_FRAMES)
-                .map(Frames::text)
+                .map(Frames::text);
+        return Stream.concat(Stream.of(name).filter(known -> !known.isEmpty()), program)
                 .toList();
     }
 }

@@ -118,7 +118,8 @@ public record Snapshot(
      * @param deviceFree the bytes free on the device
      * @param limitedBy the budget that rejected the request, such as {@code the budget of two}: {@code limit} is its
      *     limit then, and {@code inUse} what is charged to it; empty if no budget did
-     * @param stack frames of the program, from the one that called the runtime outwards
+     * @param stack frames of the program, from the one that called the runtime outwards; before them the operator that
+     *     requested the memory, as in {@link Site#frame}, if that is known
      */
     public record Failure(
             String reason,
@@ -250,7 +251,8 @@ public record Snapshot(
      *
      * @param owner the name of the session that allocated it
      * @param frame the caller, such as {@code com.example.Model.load(Model.java:42)}; or the operator of a model, such
-     *     as {@code /encoder/layer.3/MatMul (MatMul, activation)}, and {@code at} the caller if that is known too
+     *     as {@code /encoder/layer.3/MatMul (MatMul, activation)}, and {@code at} the caller if that is known too; its
+     *     parts are a {@link BlockName}
      * @param ageMillis how long ago, in milliseconds; {@link #UNKNOWN_AGE} if that was not recorded
      * @param byteSize the bytes requested; {@code 0} if that was not recorded
      */

@@ -28,7 +28,8 @@ class FailureSnapshotsTest {
         });
         try (Warnings warnings = new Warnings()) {
             for (int i = 0; i < 100; i++) {
-                snapshots.exhausted(new OutOfMemoryException("none left", Shortage.ofDevice(CPU, 5000, 12)), "bert");
+                snapshots.exhausted(
+                        new OutOfMemoryException("none left", Shortage.ofDevice(CPU, 5000, 12)), "bert", "");
             }
             assertThat(taken).hasValue(1);
             assertThat(warnings.texts())

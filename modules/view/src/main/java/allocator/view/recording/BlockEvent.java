@@ -10,7 +10,7 @@ package allocator.view.recording;
  * @param stream the id of the stream, {@code 0} for none
  * @param isReserve whether it was allocated by {@code reserve}
  * @param owner who made the call
- * @param site the frame that allocated it, or empty
+ * @param site its name and the frame that allocated it, as those of a snapshot; empty if neither is known
  */
 record BlockEvent(
         long nanos,

@@ -54,7 +54,7 @@ final class RecordedStates {
                     block.address(),
                     new Site(
                             block.owner(),
-                            block.site().isEmpty() ? "not recorded" : block.site(),
+                            block.site(),
                             TimeUnit.NANOSECONDS.toMillis(now - block.nanos()),
                             block.byteSize()));
             users.merge(block.owner(), 1L, Long::sum);

@@ -1,5 +1,6 @@
 package allocator.view.recording;
 
+import allocator.runtime.snapshot.BlockName;
 import allocator.runtime.snapshot.Snapshot.Failure;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -148,7 +149,14 @@ final class RecordingReader {
                 isFree ? 0 : event.getLong("stream"),
                 !isFree && event.getBoolean("isReserve"),
                 text(event, "owner"),
-                isFree ? "" : frames(event, 1).findFirst().orElse("")));
+                isFree ? "" : site(event)));
+    }
+
+    private String site(RecordedEvent event) {
+        final String site = BlockName.join(
+                event.hasField("name") ? text(event, "name") : "",
+                frames(event, 1).findFirst().orElse(""));
+        return texts.computeIfAbsent(site, same -> same);
     }
 
     private void addCall(RecordedEvent event, String operation, String part, int sign) {

@@ -1,6 +1,8 @@
 // The map: regions as rows of bytes from left to right, one after the other. Only rows in view are drawn.
 
 const ROW = 24, BAR = 18, PER_CHUNK = 5;
+// What a site has to colour by, and where.
+const SITE_FIELDS = { kind: 6, layer: 5, operator: 3, 'call site': 2 };
 
 class RegionMap {
   constructor(canvas, scroll, spacer, describe) {
@@ -36,7 +38,7 @@ class RegionMap {
     }
     this.layout();
   }
-  // Colours live chunks by state, stream or call site: the seven with the most bytes have colours of their own.
+  // Colours live chunks by state, stream or a field of their site: the seven with the most bytes have colours of their own.
   colourBy(by) {
     this.by = by;
     const sums = new Map();
@@ -57,7 +59,7 @@ class RegionMap {
       return stream === 0 ? 'no stream' : 'stream ' + stream;
     }
     const site = region.chunks[i * PER_CHUNK + 4];
-    return site === 0 ? 'not recorded' : this.map.sites[site - 1][1];
+    return site > 0 && this.map.sites[site - 1][SITE_FIELDS[this.by]] || 'not recorded';
   }
   zoom(by) { this.zoomed = Math.max(-3, Math.min(12, this.zoomed + by)); this.layout(); }
   // Cuts regions into rows. A long stretch without memory is left out: rows begin again behind it.
@@ -170,8 +172,13 @@ class RegionMap {
     const known = site > 0 ? this.map.sites[site - 1] : null;
     const owner = known ? known[0] : this.map.owner;
     if (state === LIVE && owner) lines.push('session ' + owner);
-    if (known) lines.push('at ' + known[1]);
-    if (known && known[2] >= 0) lines.push('allocated ' + age(known[2]) + ' before');
+    if (known) {
+      const [, millis, line, node, operator, layer, kind] = known;
+      if (node) lines.push(node + ' (' + (operator ? operator + ', ' : '') + kind + ')');
+      if (layer !== node) lines.push('layer ' + layer);
+      if (line) lines.push('at ' + line);
+      if (millis >= 0) lines.push('allocated ' + age(millis) + ' before');
+    }
     lines.push(region.lane < 0 ? 'outside regions' : 'at offset ' + count(region.starts[index]) + ' of region 0x' + region.address + (region.lane > 0 ? ', lane ' + region.lane : ''));
     return [STATE_TEXT[state].replace(/^./, f => f.toUpperCase()), ...lines];
   }

@@ -190,8 +190,10 @@ function maps() {
     canvas.setAttribute('aria-label', 'Map of ' + m.regions.length + ' regions: ' + STATES.map((_, s) => s).filter(s => counts[s] > 0)
       .map(s => STATE_TEXT[s] + ' ' + bytes(sums[s]) + ' in ' + count(counts[s])).join(', ') + '.');
     const old = by.value;
-    by.replaceChildren(...['state', streams ? 'stream' : '', m.sites.length > 0 ? 'call site' : ''].filter(v => v).map(v => el('option', { value: v }, v)));
-    by.value = [...by.options].some(o => o.value === old) ? old : m.sites.length > 0 ? 'call site' : 'state';
+    const known = Object.keys(SITE_FIELDS).filter(field => m.sites.some(site => site[SITE_FIELDS[field]]));
+    const ways = ['state', ...(streams ? ['stream'] : []), ...known];
+    by.replaceChildren(...ways.map(v => el('option', { value: v }, v)));
+    by.value = ways.includes(old) ? old : known[0] || 'state';
     showKeys = () => {
       map.colourBy(by.value);
       const states = STATES.map((name, s) => [name, STATE_TEXT[s] + ' ' + bytes(sums[s]), false, s])

@@ -108,8 +108,10 @@ class RecordingTest {
         assertThat(peak.memoryMap().blocks())
                 .extracting(Chunk::requestedBytes)
                 .containsExactlyInAnyOrder(1000L, 3L * MIB);
-        assertThat(Breakdown.bySession(peak)).extracting(Breakdown.Group::name).containsExactly("recorded <b>");
-        assertThat(Breakdown.bySite(peak))
+        assertThat(Breakdown.by(Breakdown.By.SESSION, peak))
+                .extracting(Breakdown.Group::name)
+                .containsExactly("recorded <b>");
+        assertThat(Breakdown.by(Breakdown.By.SITE, peak))
                 .first()
                 .satisfies(group -> assertThat(group.name())
                         .startsWith(RecordingTest.class.getName() + ".twoLiveAtThePeak(RecordingTest.java:"));
@@ -118,7 +120,7 @@ class RecordingTest {
     @Test
     void theSiteOfABlockOfOnnxRuntimeIsTheLineOfTheProgramThatRanTheSession() throws IOException {
         final Recording recording = Recording.read(record(RecordingTest::ranByOnnxRuntime));
-        assertThat(Breakdown.bySite(recording.liveAtPeak().getFirst()))
+        assertThat(Breakdown.by(Breakdown.By.SITE, recording.liveAtPeak().getFirst()))
                 .first()
                 .satisfies(group -> assertThat(group.name())
                         .startsWith(RecordingTest.class.getName() + ".ranByOnnxRuntime(RecordingTest.java:"));

@@ -4,6 +4,7 @@ import allocator.provider.support.internal.BriefLock;
 import allocator.provider.support.internal.LongTable;
 import java.util.Arrays;
 import java.util.NavigableMap;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
@@ -69,6 +70,11 @@ public final class BlockSizes {
     /** Removes a live block and returns its size, or {@link #NONE} if there is none at the address. */
     public long remove(long address) {
         return part(address).remove(address);
+    }
+
+    /** Returns the name of a live block; empty if it has none, or there is none at the address. */
+    public String name(long address) {
+        return part(address).name(address);
     }
 
     /** Returns how many live blocks there are. */
@@ -145,6 +151,16 @@ public final class BlockSizes {
                 final long byteSize = sizes.value(slot);
                 sizes.remove(slot);
                 return byteSize;
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        String name(long address) {
+            lock.lock();
+            try {
+                final int slot = sizes.find(address);
+                return slot < 0 ? "" : Objects.requireNonNullElse(sizes.attachment(slot), "");
             } finally {
                 lock.unlock();
             }

@@ -78,16 +78,17 @@ public final class AllocatorEvents {
      * @param byteSize the bytes requested
      * @param stream the id of the stream that orders it, {@code 0} for none
      * @param isReserve whether it was allocated by {@code reserve}
+     * @param name what it is for, such as an operator of a model; empty if that is not known
      */
     public static void allocated(
-            String owner, MemoryInfo memory, long address, long byteSize, long stream, boolean isReserve) {
+            String owner, MemoryInfo memory, long address, long byteSize, long stream, boolean isReserve, String name) {
         final EventRing recent = ring;
         if (recent != null) {
             recent.add(Kind.ALLOCATION, owner, memory, address, byteSize, stream);
         }
         final FlightEvents events = flight;
         if (events != null) {
-            events.allocated(owner, memory, address, byteSize, stream, isReserve);
+            events.allocated(owner, memory, address, byteSize, stream, isReserve, name);
         }
     }
 

@@ -28,7 +28,8 @@ final class FlightEvents {
         return FREE.isEnabled();
     }
 
-    void allocated(String owner, MemoryInfo memory, long address, long byteSize, long stream, boolean isReserve) {
+    void allocated(
+            String owner, MemoryInfo memory, long address, long byteSize, long stream, boolean isReserve, String name) {
         try {
             if (ALLOCATION.isEnabled()) {
                 final MemoryEvent.Allocation event = new MemoryEvent.Allocation();
@@ -38,6 +39,7 @@ final class FlightEvents {
                 event.byteSize = byteSize;
                 event.stream = stream;
                 event.isReserve = isReserve;
+                event.name = name;
                 event.commit();
             }
         } catch (Throwable e) {

@@ -67,6 +67,10 @@ abstract class MemoryEvent extends Event {
         @Label("Reserve")
         @Description("Whether the block was reserved, as weights are")
         boolean isReserve;
+
+        @Label("Name")
+        @Description("What the block is for, such as an operator of a model; empty if that is not known")
+        String name = "";
     }
 
     @Name("allocator.Free")

@@ -48,7 +48,7 @@ class AllocatorEventsTest {
     private static void emitAll(String owner) {
         AllocatorEvents.prepare();
         AllocatorEvents.sessionOpened(owner);
-        AllocatorEvents.allocated(owner, MEMORY, 0x1000, 100, 7, true);
+        AllocatorEvents.allocated(owner, MEMORY, 0x1000, 100, 7, true, "a (Add, scratch)");
         AllocatorEvents.growing(MEMORY, DevicePart.REGION, 1 << 20).end(true, 0x1000);
         AllocatorEvents.mapping(MEMORY, 1 << 21, true).end(true, 0x2000);
         final DeviceCall shrinking = AllocatorEvents.shrinking(MEMORY, DevicePart.POOL, 0);
@@ -133,6 +133,7 @@ class AllocatorEventsTest {
         assertThat(allocation.getLong("byteSize")).isEqualTo(100);
         assertThat(allocation.getLong("stream")).isEqualTo(7);
         assertThat(allocation.getBoolean("isReserve")).isTrue();
+        assertThat(allocation.getString("name")).isEqualTo("a (Add, scratch)");
         assertThat(allocation.getEventType().getCategoryNames()).containsExactly("Java Allocator");
         final RecordedEvent free = Objects.requireNonNull(byName.get("allocator.Free"));
         assertThat(free.getLong("address")).isEqualTo(0x1000);

@@ -36,7 +36,7 @@ class RecentEventsTest {
         assertThat(AllocatorEvents.recordsFrees()).isTrue();
         AllocatorEvents.growing(MEMORY, DevicePart.REGION, 4096).end(true, 0x1000);
         AllocatorEvents.growing(MEMORY, DevicePart.REGION, 8192).end(false, 0);
-        AllocatorEvents.allocated("bert", MEMORY, 0x1000, 100, 7, false);
+        AllocatorEvents.allocated("bert", MEMORY, 0x1000, 100, 7, false, "");
         AllocatorEvents.freeing("bert", MEMORY, 0x1000);
         AllocatorEvents.failed(
                 "bert", 5000, new OutOfMemoryException("none left", Shortage.ofDevice(MEMORY, 5000, 12)), "");
@@ -62,7 +62,7 @@ class RecentEventsTest {
     @Test
     void aFailureHasItsOwnTimeAfterAPause() throws InterruptedException {
         AllocatorEvents.remember(8);
-        AllocatorEvents.allocated("bert", MEMORY, 0x1000, 100, 7, false);
+        AllocatorEvents.allocated("bert", MEMORY, 0x1000, 100, 7, false, "");
         Thread.sleep(300);
         AllocatorEvents.failed(
                 "bert", 5000, new OutOfMemoryException("none left", Shortage.ofDevice(MEMORY, 5000, 12)), "");
@@ -76,7 +76,7 @@ class RecentEventsTest {
     void theLatestOfManyAreKept() {
         AllocatorEvents.remember(5); // rounded up to 8
         for (int i = 1; i <= 100; i++) {
-            AllocatorEvents.allocated("s", MEMORY, i, 1, 0, false);
+            AllocatorEvents.allocated("s", MEMORY, i, 1, 0, false, "");
         }
         assertThat(AllocatorEvents.recent())
                 .extracting(RecentEvent::address)
@@ -87,7 +87,7 @@ class RecentEventsTest {
     void theyAreForgottenWhenTheLastUserLeaves() {
         AllocatorEvents.remember(1);
         AllocatorEvents.remember(1000);
-        AllocatorEvents.allocated("s", MEMORY, 1, 1, 0, false);
+        AllocatorEvents.allocated("s", MEMORY, 1, 1, 0, false, "");
         AllocatorEvents.forget();
         assertThat(AllocatorEvents.recent()).hasSize(1);
         AllocatorEvents.forget();
@@ -107,7 +107,7 @@ class RecentEventsTest {
         final AtomicBoolean isOver = new AtomicBoolean();
         final Thread writer = Thread.ofPlatform().start(() -> {
             for (long n = 0; !isOver.get(); n++) {
-                AllocatorEvents.allocated("s", MEMORY, n * 31, n, n, false);
+                AllocatorEvents.allocated("s", MEMORY, n * 31, n, n, false, "");
             }
         });
         try {

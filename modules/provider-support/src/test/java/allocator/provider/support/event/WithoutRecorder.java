@@ -19,7 +19,7 @@ public final class WithoutRecorder {
         final MemoryInfo memory = new MemoryInfo(
                 "Test", new MemoryLocation(DeviceType.CPU, 0, 0, MemoryType.DEFAULT), 64, AllocatorType.DEVICE);
         AllocatorEvents.sessionOpened("session");
-        AllocatorEvents.allocated("session", memory, 1, 1, 0, false);
+        AllocatorEvents.allocated("session", memory, 1, 1, 0, false, "");
         AllocatorEvents.growing(memory, DevicePart.REGION, 1).end(true, 1);
         AllocatorEvents.shrinking(memory, DevicePart.REGION, 1).end(true, 1);
         AllocatorEvents.mapping(memory, 1, true).end(true, 1);
