@@ -26,17 +26,18 @@ public final class Extents {
 
     private static final int LEAST_GROWTH = 16;
 
+    private static final int RECORD = 4;
+    private static final int CURRENT = 1;
+    private static final int USES = 2;
+
     /** By extent: its number in the source. Of an extent that does not exist: -1. */
     private long[] numbers = new long[0];
 
-    /** By extent: its size in pages; 0 if it does not exist. */
-    private int[] sizes = new int[0];
-
-    /** By extent: its current mapping. */
-    private int[] current = new int[0];
-
-    /** By extent: the live chunks at its current mapping. */
-    private int[] uses = new int[0];
+    /**
+     * By extent: its size in pages, 0 if it does not exist; its current mapping; the live chunks there. One table, as
+     * each step along a range reads all three.
+     */
+    private int[] records = new int[0];
 
     /** By extent: the first of its mappings. */
     private int[] mappings = new int[0];
@@ -82,9 +83,7 @@ public final class Extents {
     }
 
     private void setLength(int length) {
-        final int[] newSizes = Arrays.copyOf(sizes, length);
-        final int[] newCurrent = Arrays.copyOf(current, length);
-        final int[] newUses = Arrays.copyOf(uses, length);
+        final int[] newRecords = Arrays.copyOf(records, length * RECORD);
         final int[] newMappings = Arrays.copyOf(mappings, length);
         final int[] newCounts = Arrays.copyOf(mappingCounts, length);
         final long[] newSearches = Arrays.copyOf(searches, length);
@@ -99,9 +98,7 @@ public final class Extents {
         searches = newSearches;
         mappingCounts = newCounts;
         mappings = newMappings;
-        uses = newUses;
-        current = newCurrent;
-        sizes = newSizes;
+        records = newRecords;
         numbers = newNumbers;
         earlier.setLength(length); // last: what it has more of is not used
     }
@@ -118,9 +115,9 @@ public final class Extents {
             used++;
         }
         numbers[extent] = number;
-        sizes[extent] = size;
-        current[extent] = NOWHERE;
-        uses[extent] = IN_HAND;
+        records[extent * RECORD] = size;
+        setNoCurrent(extent);
+        setUses(extent, IN_HAND);
         setMappings(extent, NONE, 0);
         earlier.clear(extent);
         count++;
@@ -131,10 +128,10 @@ public final class Extents {
     /** Removes an extent that is in hand and mapped nowhere. */
     public void remove(int extent) {
         numbers[extent] = NONE;
-        uses[extent] = 0;
+        setUses(extent, 0);
         count--;
-        pages -= sizes[extent];
-        sizes[extent] = 0;
+        pages -= size(extent);
+        records[extent * RECORD] = 0;
         while (used > 0 && numbers[used - 1] < 0) {
             used--;
         }
@@ -152,29 +149,29 @@ public final class Extents {
 
     /** Returns the size of an extent in pages. */
     public int size(int extent) {
-        return sizes[extent];
+        return records[extent * RECORD];
     }
 
     /** Returns whether a place belongs to the current mapping of an extent that is mapped there. */
     boolean isCurrent(int extent, int place) {
-        return place - current[extent] < sizes[extent] && place >= current[extent];
+        return place - current(extent) < size(extent) && place >= current(extent);
     }
 
     boolean hasCurrent(int extent) {
-        return current[extent] != NOWHERE;
+        return current(extent) != NOWHERE;
     }
 
     /** Returns the current mapping of an extent that has one. */
     int current(int extent) {
-        return current[extent];
+        return records[extent * RECORD + CURRENT];
     }
 
     void setCurrent(int extent, int mapping) {
-        current[extent] = mapping;
+        records[extent * RECORD + CURRENT] = mapping;
     }
 
     void setNoCurrent(int extent) {
-        current[extent] = NOWHERE;
+        setCurrent(extent, NOWHERE);
     }
 
     /** Returns the first mapping of an extent, {@link #NONE} if there is none. */
@@ -193,53 +190,62 @@ public final class Extents {
     }
 
     boolean isIdle(int extent) {
-        return uses[extent] == 0 && numbers[extent] >= 0;
+        return uses(extent) == 0 && numbers[extent] >= 0;
     }
 
     public boolean isInHand(int extent) {
-        return uses[extent] == IN_HAND;
+        return uses(extent) == IN_HAND;
+    }
+
+    /** Returns how many live chunks use an extent; 0 if it is idle, less if it is in hand. */
+    int uses(int extent) {
+        return records[extent * RECORD + USES];
+    }
+
+    private void setUses(int extent, int uses) {
+        records[extent * RECORD + USES] = uses;
     }
 
     /** Counts a use of an extent that is not in hand. */
     void use(int extent) {
-        if (uses[extent]++ == 0) {
+        if (records[extent * RECORD + USES]++ == 0) {
             unsetIdle(extent);
         }
     }
 
     /** Ends a use. */
     void release(int extent) {
-        if (--uses[extent] == 0) {
+        if (--records[extent * RECORD + USES] == 0) {
             setIdle(extent);
         }
     }
 
     private void setIdle(int extent) {
         idleBits[extent >> 6] |= 1L << extent;
-        idlePages += sizes[extent];
+        idlePages += size(extent);
     }
 
     private void unsetIdle(int extent) {
         idleBits[extent >> 6] &= ~(1L << extent);
-        idlePages -= sizes[extent];
+        idlePages -= size(extent);
     }
 
     /** Takes an extent that is idle. */
     public void take(int extent) {
         unsetIdle(extent);
-        uses[extent] = IN_HAND;
+        setUses(extent, IN_HAND);
     }
 
     /** Makes an extent that is in hand idle. */
     public void putBack(int extent) {
-        uses[extent] = 0;
+        setUses(extent, 0);
         setIdle(extent);
     }
 
     /** Makes all extents that are in hand idle. */
     public void putBackAll() {
         for (int extent = 0; extent < used; extent++) {
-            if (uses[extent] == IN_HAND) {
+            if (isInHand(extent)) {
                 putBack(extent);
             }
         }
@@ -248,7 +254,7 @@ public final class Extents {
     /** Takes all extents, whatever uses them. */
     public void takeAll() {
         for (int extent = 0; extent < used; extent++) {
-            uses[extent] = numbers[extent] >= 0 ? IN_HAND : 0;
+            setUses(extent, numbers[extent] >= 0 ? IN_HAND : 0);
         }
         Arrays.fill(idleBits, 0);
         idlePages = 0;
@@ -259,7 +265,7 @@ public final class Extents {
         Arrays.fill(idleBits, 0);
         idlePages = 0;
         for (int extent = 0; extent < used; extent++) {
-            if (numbers[extent] >= 0 && uses[extent] != IN_HAND) {
+            if (numbers[extent] >= 0 && !isInHand(extent)) {
                 putBack(extent);
             }
         }
@@ -322,8 +328,8 @@ public final class Extents {
         for (int extent = 0; extent < used; extent++) {
             final boolean isIdle = isIdle(extent);
             existing += numbers[extent] >= 0 ? 1 : 0;
-            allPages += sizes[extent];
-            unused += isIdle ? sizes[extent] : 0;
+            allPages += size(extent);
+            unused += isIdle ? size(extent) : 0;
             ConsistencyCheck.expect((nextIdle(extent) == extent) == isIdle, "idle bit of extent", extent);
             ConsistencyCheck.expect(numbers[extent] >= 0 || mappings[extent] == NONE, "mapping of no extent", extent);
         }

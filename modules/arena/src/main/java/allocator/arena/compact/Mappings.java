@@ -10,8 +10,9 @@ import java.util.Arrays;
  *
  * <pre>
  *   places        |  0 |  1 |  2 |  3 |  4 |  5 |  6 |
- *   extent plus 1 |  7 |  7 |  7 |  . | -3 |  3 |  . |      the mapping at 4 is to be ended
- *   first place   |  0 |  0 |  0 |  . |  4 |  4 |  . |
+ *   extent plus 1 |  7 |  7 |  7 |  . |  3 |  3 |  . |      bits 62..32 of a place's entry
+ *   first place   |  0 |  0 |  0 |  . |  4 |  4 |  . |      bits 31..0
+ *   to be ended   |    |    |    |  . |  1 |  1 |  . |      bit 63
  * </pre>
  *
  * <p>Guarded by the arena's lock.
@@ -22,14 +23,10 @@ public final class Mappings {
 
     private static final int LEAST_GROWTH = 16;
 
-    /**
-     * By place: 0 if nothing is mapped, otherwise the extent plus 1; at the first place of a mapping that is to be
-     * ended, the complement of that.
-     */
-    private int[] extentAt = new int[0];
+    private static final long ENDING = Long.MIN_VALUE;
 
-    /** By place: the first place of the mapping. */
-    private int[] firstAt = new int[0];
+    /** By place: 0 if nothing is mapped. One table, as each step along a range reads all of an entry. */
+    private long[] entries = new long[0];
 
     /** By mapping: the next one of the same extent. */
     private int[] nextAt = new int[0];
@@ -48,7 +45,7 @@ public final class Mappings {
 
     /** Makes room for mappings at places up to one. */
     void ensureRoom(int lastPlace) {
-        if (lastPlace >= extentAt.length) {
+        if (lastPlace >= entries.length) {
             final int length = lastPlace + 1 + Math.max(lastPlace >> 2, LEAST_GROWTH);
             frees.ensureLength(length);
             setLength(length);
@@ -56,45 +53,60 @@ public final class Mappings {
     }
 
     private void setLength(int length) {
-        final int[] newFirst = Arrays.copyOf(firstAt, length);
         final int[] newNext = Arrays.copyOf(nextAt, length);
-        extentAt = Arrays.copyOf(extentAt, length);
+        entries = Arrays.copyOf(entries, length);
         nextAt = newNext;
-        firstAt = newFirst;
     }
 
     /** Gives back Java heap if there are mappings in few of the places that there is room for. */
     void compact() {
         final int length = end + LEAST_GROWTH;
-        if (length < extentAt.length / Extents.SPARSE) {
+        if (length < entries.length / Extents.SPARSE) {
             setLength(length);
             frees.setLength(length); // last: what it has more of is not used
         }
     }
 
+    /** Returns the entry of a place: above 0 if there is a mapping that is not to be ended, 0 if there is none. */
+    long entry(int place) {
+        return place < entries.length ? entries[place] : 0;
+    }
+
+    /** Returns the extent of an entry that is not 0. */
+    static int extentOf(long entry) {
+        return ((int) (entry >>> Integer.SIZE) & Integer.MAX_VALUE) - 1;
+    }
+
+    /** Returns the first place of the mapping of an entry that is not 0. */
+    static int firstOf(long entry) {
+        return (int) entry;
+    }
+
     /** Returns the extent at a place, {@link #NONE} if nothing is mapped there. */
     public int extent(int place) {
-        return place < extentAt.length ? Math.abs(extentAt[place]) - 1 : NONE;
+        return extentOf(entry(place));
     }
 
     /** Returns the first place of the mapping at a place. */
     int first(int place) {
-        return firstAt[place];
+        return firstOf(entries[place]);
     }
 
     /** Returns whether a place is the first one of a mapping. */
     boolean isFirst(int place) {
-        return extentAt[place] != 0 && firstAt[place] == place;
+        return entries[place] != 0 && first(place) == place;
     }
 
-    /** Returns whether a mapping is to be ended. */
-    boolean isEnding(int mapping) {
-        return extentAt[mapping] < 0;
+    /** Returns whether the mapping at a place is to be ended. */
+    boolean isEnding(int place) {
+        return entries[place] < 0;
     }
 
     /** Notes that a mapping is to be ended. */
-    void setEnding(int mapping) {
-        extentAt[mapping] = -Math.abs(extentAt[mapping]);
+    void setEnding(int mapping, int size) {
+        for (int place = mapping; place < mapping + size; place++) {
+            entries[place] |= ENDING;
+        }
     }
 
     /**
@@ -104,8 +116,7 @@ public final class Mappings {
      */
     void add(int mapping, int extent, int size, int next) {
         for (int place = mapping; place < mapping + size; place++) {
-            extentAt[place] = extent + 1;
-            firstAt[place] = mapping;
+            entries[place] = ((long) (extent + 1) << Integer.SIZE) | mapping;
         }
         nextAt[mapping] = next;
         frees.clear(mapping);
@@ -121,7 +132,7 @@ public final class Mappings {
      */
     int remove(int mapping, int size, int list) {
         for (int place = mapping; place < mapping + size; place++) {
-            extentAt[place] = 0;
+            entries[place] = 0;
         }
         mappedPlaces -= size;
         if (list == mapping) {
@@ -138,8 +149,8 @@ public final class Mappings {
     /** Returns the first mapping that covers one of several places, {@link #NONE} if there is none. */
     public int within(int from, int size) {
         for (int place = from; place < from + size; place++) {
-            if (extentAt[place] != 0) {
-                return firstAt[place];
+            if (entries[place] != 0) {
+                return first(place);
             }
         }
         return NONE;
@@ -152,7 +163,7 @@ public final class Mappings {
 
     /** Returns the first place from which on nothing is mapped. */
     int end() {
-        while (end > 0 && extentAt[end - 1] == 0) {
+        while (end > 0 && entries[end - 1] == 0) {
             end--;
         }
         return end;
@@ -173,15 +184,17 @@ public final class Mappings {
                 listed += extents.size(extent);
                 for (int place = mapping; place < mapping + extents.size(extent); place++) {
                     ConsistencyCheck.expect(
-                            extent(place) == extent && firstAt[place] == mapping, "mapping of an extent at", place);
+                            extent(place) == extent && first(place) == mapping && isEnding(place) == isEnding(mapping),
+                            "mapping of an extent at",
+                            place);
                 }
             }
             ConsistencyCheck.expect(left == 0, "number of mappings of extent", extent);
         }
         int found = 0;
-        for (int place = 0; place < extentAt.length; place++) {
-            found += extentAt[place] == 0 ? 0 : 1;
-            ConsistencyCheck.expect(extentAt[place] == 0 || place < end, "a mapping behind the end", place);
+        for (int place = 0; place < entries.length; place++) {
+            found += entries[place] == 0 ? 0 : 1;
+            ConsistencyCheck.expect(entries[place] == 0 || place < end, "a mapping behind the end", place);
         }
         ConsistencyCheck.expect(found == listed, "places of no listed mapping", found - listed);
         ConsistencyCheck.expect(mappedPlaces == found, "mapped places", mappedPlaces);

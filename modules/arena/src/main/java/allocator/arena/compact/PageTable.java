@@ -91,31 +91,40 @@ public final class PageTable {
 
     /** Returns the place behind the mapping at a place. */
     private int endOfMapping(int place) {
-        return mappings.first(place) + extents.size(mappings.extent(place));
+        return endOf(mappings.entry(place));
+    }
+
+    /** Returns the place behind the mapping of an entry. */
+    private int endOf(long entry) {
+        return Mappings.firstOf(entry) + extents.size(Mappings.extentOf(entry));
     }
 
     /**
-     * Returns whether a requester may use the mapping at a place of a range. An idle extent may have two mappings in
+     * Returns whether there is a mapping at a place of a range, of which this is the entry, that a requester may use.
+     */
+    private boolean isUsable(long entry, int first, int last, @Nullable SyncStream requester) {
+        if (entry <= 0) {
+            return false;
+        }
+        final int extent = Mappings.extentOf(entry);
+        final int uses = extents.uses(extent);
+        return uses > 0
+                ? extents.current(extent) == Mappings.firstOf(entry) && extents.earlier.isBefore(extent, requester)
+                : uses == 0 && isIdleUsable(entry, first, last, requester);
+    }
+
+    /**
+     * Returns whether a requester may use an idle extent through the mapping of an entry. It may have two mappings in
      * one range: it is usable through the first of them, of those that are visited in one search.
      */
-    private boolean isUsable(int place, int first, int last, @Nullable SyncStream requester) {
-        final int extent = mappings.extent(place);
-        final int mapping = mappings.first(place);
-        if (mappings.isEnding(mapping) || extents.isInHand(extent)) {
-            return false;
-        }
-        final boolean isCurrent = extents.isCurrent(extent, mapping);
-        if (extents.isIdle(extent)) {
-            final boolean isInside = mapping >= first && mapping + extents.size(extent) - 1 <= last;
-            if (extents.isFoundBy(extent, search)
-                    || (isExact && !isInside)
-                    || (!isCurrent && !idleExtents.mayMove(extent, requester))) {
-                return false;
-            }
-        } else if (!isCurrent) {
-            return false;
-        }
-        if (!extents.earlier.isBefore(extent, requester)) {
+    private boolean isIdleUsable(long entry, int first, int last, @Nullable SyncStream requester) {
+        final int extent = Mappings.extentOf(entry);
+        final int mapping = Mappings.firstOf(entry);
+        final boolean isInside = mapping >= first && endOf(entry) <= last + 1;
+        if (extents.isFoundBy(extent, search)
+                || (isExact && !isInside)
+                || (extents.current(extent) != mapping && !idleExtents.mayMove(extent, requester))
+                || !extents.earlier.isBefore(extent, requester)) {
             return false;
         }
         extents.setFoundBy(extent, search);
@@ -129,27 +138,22 @@ public final class PageTable {
 
     /** Returns whether a requester, {@code null} for none, may use a free range at once: {@link #lacks} returns 0. */
     boolean isBacked(long address, long byteSize, @Nullable SyncStream requester) {
-        final int first = place(address);
-        final int last = place(address + byteSize - 1);
-        final int extent = mappings.extent(first);
+        search++;
         found = NONE;
-        if (extent == NONE) {
-            return false;
-        }
-        if (extents.isCurrent(extent, first)
-                && extents.isCurrent(extent, last)
-                && !extents.isInHand(extent)
-                && extents.earlier.isBefore(extent, requester)) {
-            found = extent;
+        final int first = place(address);
+        final int last = places.nearPlace(address + byteSize - 1);
+        long entry = mappings.entry(first);
+        boolean isUsable = isUsable(entry, first, last, requester);
+        if (isUsable && endOf(entry) > last) {
+            final int extent = Mappings.extentOf(entry);
+            found = extents.current(extent) == Mappings.firstOf(entry) ? extent : NONE;
             return true;
         }
-        search++;
-        for (int place = first; place <= last; place = endOfMapping(place)) {
-            if (mappings.extent(place) == NONE || !isUsable(place, first, last, requester)) {
-                return false;
-            }
+        while (isUsable && endOf(entry) <= last) {
+            entry = mappings.entry(endOf(entry));
+            isUsable = isUsable(entry, first, last, requester);
         }
-        return true;
+        return isUsable;
     }
 
     /**
@@ -164,9 +168,9 @@ public final class PageTable {
         int end = place(from + byteSize - 1);
         int place = first;
         while (place <= end) {
-            final boolean isMapped = mappings.extent(place) != NONE;
-            final int next = isMapped ? endOfMapping(place) : place + 1;
-            if (!isMapped || !isUsable(place, first, end, requester)) {
+            final long entry = mappings.entry(place);
+            final int next = entry == 0 ? place + 1 : endOf(entry);
+            if (!isUsable(entry, first, end, requester)) {
                 search++; // what was visited is no part of the range any more
                 from = places.near(next);
                 if (from > last) {
@@ -199,10 +203,11 @@ public final class PageTable {
         boolean isPossible = true;
         int place = first;
         while (place <= last && lacking < enough) {
-            final boolean isMapped = mappings.extent(place) != NONE;
-            final int next = isMapped ? endOfMapping(place) : place + 1;
-            if (!isMapped || !isUsable(place, first, last, requester)) {
-                isPossible &= !isMapped || canBeEnded(mappings.first(place));
+            final long entry = mappings.entry(place);
+            final boolean isMapped = entry != 0;
+            final int next = isMapped ? endOf(entry) : place + 1;
+            if (!isUsable(entry, first, last, requester)) {
+                isPossible &= !isMapped || canBeEnded(Mappings.firstOf(entry));
                 lacking += (Math.min(next, last + 1) - place) * (isMapped ? ENDING : 1);
                 behindLacking = next;
             }
@@ -266,23 +271,25 @@ public final class PageTable {
             extents.use(found);
             return;
         }
-        final int last = place(address + byteSize - 1);
-        for (int place = place(address); place <= last; place = endOfMapping(place)) {
-            use(place);
+        int place = place(address);
+        final int last = places.nearPlace(address + byteSize - 1);
+        while (place <= last) {
+            place = use(mappings.entry(place));
         }
     }
 
-    /** Counts a use of the extent at a place through the mapping there. */
-    private void use(int place) {
-        final int extent = mappings.extent(place);
-        final int mapping = mappings.first(place);
-        if (!extents.isCurrent(extent, mapping)) {
+    /** Counts a use of an extent through the mapping of an entry, and returns the place behind the mapping. */
+    private int use(long entry) {
+        final int extent = Mappings.extentOf(entry);
+        final int mapping = Mappings.firstOf(entry);
+        if (extents.current(extent) != mapping) {
             if (extents.hasCurrent(extent)) {
                 extents.earlier.record(extent, mappings.frees, extents.current(extent));
             }
             extents.setCurrent(extent, mapping);
         }
         extents.use(extent);
+        return mapping + extents.size(extent);
     }
 
     /**
@@ -301,16 +308,15 @@ public final class PageTable {
      */
     void freed(long address, long byteSize, int stream, long stamp) {
         streams.countFree(stream);
-        final int last = place(address + byteSize - 1);
         int place = place(address);
+        final int last = places.nearPlace(address + byteSize - 1);
         do {
-            final int extent = mappings.extent(place);
-            final int mapping = mappings.first(place);
-            extents.release(extent);
+            final long entry = mappings.entry(place);
+            extents.release(Mappings.extentOf(entry));
             if (stream != FreeingStreams.NONE) {
-                mappings.frees.record(mapping, stream, stamp);
+                mappings.frees.record(Mappings.firstOf(entry), stream, stamp);
             }
-            place = mapping + extents.size(extent);
+            place = endOf(entry);
         } while (place <= last);
     }
 
@@ -325,7 +331,7 @@ public final class PageTable {
         mappings.frees.clear();
         extents.clearUses();
         for (int place = growing.nextClaimed(0); place != NONE; place = growing.nextClaimed(endOfMapping(place))) {
-            use(place);
+            use(mappings.entry(place));
         }
     }
 
@@ -350,7 +356,7 @@ public final class PageTable {
                 if (isFree) {
                     mappings.frees.record(mappings.first(place), number, stamp);
                 } else {
-                    use(place);
+                    use(mappings.entry(place));
                 }
             }
             place = next;
@@ -378,9 +384,9 @@ public final class PageTable {
             int next = place + 1;
             if (mappings.extent(place) != NONE) {
                 next = endOfMapping(place);
-                if (isUsable(place, first, last, requester)) {
+                if (isUsable(mappings.entry(place), first, last, requester)) {
                     growing.claim(place, next);
-                    use(place);
+                    use(mappings.entry(place));
                 } else {
                     beginUnmap(mappings.first(place));
                 }
@@ -395,7 +401,7 @@ public final class PageTable {
         if (extents.isCurrent(extent, mapping)) {
             extents.setNoCurrent(extent);
         }
-        mappings.setEnding(mapping);
+        mappings.setEnding(mapping, extents.size(extent));
     }
 
     /** Begins to end a mapping of no use, of which there may be more; returns {@link #NONE} if it finds none. */
@@ -435,13 +441,13 @@ public final class PageTable {
     /** Notes that an extent in hand may be mapped at a place, where it is not used, and makes it idle. */
     public void mappingFailed(int place, int extent) {
         addMapping(place, extent);
-        mappings.setEnding(place);
+        mappings.setEnding(place, extents.size(extent));
     }
 
     /** Notes that an extent in hand is mapped at a place of the chunk that is being backed, and uses it there. */
     public void claimMapped(int place, int extent) {
         addMapping(place, extent);
-        use(place);
+        use(mappings.entry(place));
         growing.claim(place, place + extents.size(extent));
     }
 

@@ -70,6 +70,11 @@ public final class RangePlaces {
         if (Long.compareUnsigned(address - start, byteSize) >= 0) {
             select(rangeAt(address));
         }
+        return nearPlace(address);
+    }
+
+    /** Returns the place of an address of the range for which {@link #place} was called last. */
+    int nearPlace(long address) {
         return (int) ((address - bias) >>> shift);
     }
 
