@@ -7,12 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import ai.onnxruntime.OnnxTensor;
 import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtProvider;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.OrtSession.SessionOptions;
 import allocator.onnxruntime.examples.Examples;
+import allocator.spi.DeviceType;
 import allocator.spi.EpFactory;
 import allocator.spi.OutOfMemoryException;
 import allocator.testkit.Gpu;
@@ -21,6 +23,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -96,6 +99,30 @@ class CudaSessionTest {
             }
             assertTrue(ours.gpu(0).stats().numAllocs() > RUNS, "the session has not used the memory");
             assertTrue(ours.gpu(0).liveBlocks() > 0, "its weights are elsewhere");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"true", "false"})
+    void everyByteAtThePeakOfAGpuHasAName(boolean hasPatterns) throws OrtException {
+        try (OnnxRuntimeAllocators memory = install(GpuMemory.of("cuda-arena"));
+                SessionOptions options = cuda(0)) {
+            options.setMemoryPatternOptimization(hasPatterns);
+            final Map<String, OnnxTensor> inputs = Models.inputs(4, 128, 1);
+            try (AllocatorSession session = memory.openSession(
+                    Models.TINY_BERT, Sessions.MODEL, options, SessionSettings.DEFAULT.withProfiling())) {
+                final MemoryProfile profile = session.profile(inputs);
+                final MemoryProfile.Peak peak = profile.peaks().stream()
+                        .filter(one -> one.memory().location().deviceType() == DeviceType.GPU)
+                        .findFirst()
+                        .orElseThrow();
+                System.out.println(profile);
+                assertEquals(session.gpu(0).stats().peakBytesInUse(), peak.bytes());
+                assertTrue(peak.unknownBytes() <= peak.bytes() / 100, profile::toString);
+                session.run(inputs).close();
+            } finally {
+                inputs.values().forEach(OnnxTensor::close);
+            }
         }
     }
 
