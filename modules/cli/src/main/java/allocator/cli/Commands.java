@@ -20,6 +20,8 @@ final class Commands implements IFactory {
                 TraceInfoCommand.class, () -> new TraceInfoCommand(terminal),
                 TraceImportCommand.class, () -> new TraceImportCommand(terminal),
                 PlanCommand.class, () -> new PlanCommand(terminal),
+                DoctorCommand.class, () -> new DoctorCommand(terminal),
+                FitCommand.class, () -> new FitCommand(terminal),
                 ConformanceCommand.class, () -> new ConformanceCommand(terminal.out(), terminal.err(), "allocator"));
     }
 

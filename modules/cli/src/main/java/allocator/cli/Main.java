@@ -31,12 +31,14 @@ import picocli.CommandLine.UnmatchedArgumentException;
             ProvidersCommand.class,
             TraceCommand.class,
             PlanCommand.class,
+            DoctorCommand.class,
+            FitCommand.class,
             ConformanceCommand.class
         },
         synopsisHeading = "%nUsage: ",
         optionListHeading = "%n",
         commandListHeading = "%nCommands:%n",
-        synopsisSubcommandLabel = "[replay | show | providers | trace | plan | conformance]",
+        synopsisSubcommandLabel = "[replay | show | providers | trace | plan | doctor | fit | conformance]",
         header = "Replays the memory of machine-learning models through allocators.",
         footer = {
             "",

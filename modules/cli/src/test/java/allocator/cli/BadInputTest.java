@@ -132,7 +132,7 @@ class BadInputTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-                    fly                         | no command 'fly', there are replay, show, providers, trace, plan, conformance (see allocator --help)
+                    fly                         | no command 'fly', there are replay, show, providers, trace, plan, doctor, fit, conformance (see allocator --help)
                     --fly                       | Unknown option: '--fly' (see allocator replay --help)
                     replay --json               | Missing required parameter for option '--json' (FILE) (see allocator replay --help)
                     replay --json /no/such/x    | --json /no/such/x: the folder does not exist

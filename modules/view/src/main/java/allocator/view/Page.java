@@ -7,8 +7,9 @@ import java.util.List;
 
 /**
  * A page that shows where memory is: one HTML file that needs no network and no server. It has a timeline, a map of
- * regions, fragmentation, and who has most; or the blocks of a plan. Names from outside are shown as text, whatever
- * they are: control and format characters, and half a surrogate pair, as escapes, so that each page can be encoded.
+ * regions, fragmentation, and who has most; or the blocks of a plan; or tables. Names from outside are shown as text,
+ * whatever they are: control and format characters, and half a surrogate pair, as escapes, so that each page can be
+ * encoded.
  */
 public final class Page {
     private static final int MOST_BYTES = 8 << 20;
@@ -70,5 +71,37 @@ public final class Page {
             }
             shown = (int) (0.9 * shown * MOST_BYTES / bytes);
         }
+    }
+
+    /**
+     * Makes the page of tables.
+     *
+     * @param name the title
+     * @param report the tables
+     * @return the file's text, in UTF-8
+     */
+    public static String of(String name, Report report) {
+        return PageTemplate.fill(name, ShownJson.of(json -> {
+            json.writeStringField("title", name);
+            json.writeStringField("kind", "report");
+            json.writeStringField("subtitle", report.subtitle());
+            json.array("series", List.of(), _ -> {});
+            json.array("maps", List.of(), _ -> {});
+            json.array(
+                    "tables",
+                    report.tables(),
+                    table -> json.object(_ -> {
+                        json.writeStringField("title", table.title());
+                        json.array("head", table.head(), json::writeString);
+                        json.array(
+                                "rows",
+                                table.rows(),
+                                row -> json.object(_ -> {
+                                    json.array("cells", row.cells(), json::writeString);
+                                    json.writeNumberField("bar", row.bar());
+                                }));
+                        json.array("notes", table.notes(), json::writeString);
+                    }));
+        }));
     }
 }

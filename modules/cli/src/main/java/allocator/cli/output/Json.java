@@ -2,11 +2,15 @@ package allocator.cli.output;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.util.DefaultIndenter;
 import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -43,6 +47,91 @@ public final class Json {
      */
     public <T> Json put(String name, List<T> items, Function<T, Json> element) {
         return put(name, items.stream().map(element).toList());
+    }
+
+    /**
+     * Reads an object.
+     *
+     * @param text the text of one object
+     * @return the object; whole numbers are {@code Long}, others {@code Double}
+     * @throws IOException if the text is no object
+     */
+    public static Json read(String text) throws IOException {
+        try (JsonParser parser = new JsonFactory().createParser(text)) {
+            if (parser.nextToken() != JsonToken.START_OBJECT) {
+                throw new IOException("no object");
+            }
+            return readObject(parser);
+        }
+    }
+
+    private static Json readObject(JsonParser parser) throws IOException {
+        final Json object = new Json();
+        while (parser.nextToken() == JsonToken.FIELD_NAME) {
+            final String name = parser.currentName();
+            parser.nextToken();
+            object.put(name, readValue(parser));
+        }
+        return object;
+    }
+
+    private static @Nullable Object readValue(JsonParser parser) throws IOException {
+        return switch (parser.currentToken()) {
+            case START_OBJECT -> readObject(parser);
+            case START_ARRAY -> {
+                final List<@Nullable Object> values = new ArrayList<>();
+                while (parser.nextToken() != JsonToken.END_ARRAY) {
+                    values.add(readValue(parser));
+                }
+                yield values;
+            }
+            case VALUE_NUMBER_INT -> parser.getLongValue();
+            case VALUE_NUMBER_FLOAT -> parser.getDoubleValue();
+            case VALUE_TRUE, VALUE_FALSE -> parser.getBooleanValue();
+            case VALUE_NULL -> null;
+            default -> parser.getText();
+        };
+    }
+
+    /**
+     * Returns the fields.
+     *
+     * @return the values by name, in their order
+     */
+    public Map<String, @Nullable Object> fields() {
+        return Collections.unmodifiableMap(fields);
+    }
+
+    /**
+     * Returns a whole number.
+     *
+     * @param name its name
+     * @return the number; -1 if there is none
+     */
+    public long number(String name) {
+        return fields.get(name) instanceof Number number ? number.longValue() : -1;
+    }
+
+    /**
+     * Returns a text.
+     *
+     * @param name its name
+     * @return the text; empty if there is none
+     */
+    public String text(String name) {
+        return fields.get(name) instanceof String text ? text : "";
+    }
+
+    /**
+     * Returns the objects of an array.
+     *
+     * @param name its name
+     * @return the objects; none if there is no array
+     */
+    public List<Json> objects(String name) {
+        return fields.get(name) instanceof List<?> values
+                ? values.stream().map(Json.class::cast).toList()
+                : List.of();
     }
 
     /**

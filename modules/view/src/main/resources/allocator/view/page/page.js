@@ -261,9 +261,23 @@ function group(g) {
   return box;
 }
 
+function report(t, at) {
+  const most = Math.max(0, ...t.rows.map(row => row.bar)), id = 'table' + at;
+  const rows = t.rows.map(row => {
+    const bar = el('div', { class: row.bar > 0 ? 'bar' : 'hidden' });
+    bar.style.width = (100 * row.bar / most) + '%';
+    return el('tr', {}, ...row.cells.map((cell, i) => el('td', { class: i === 0 ? 'name' : 'number' }, cell)),
+      most > 0 ? el('td', { class: 'barcell' }, bar) : null);
+  });
+  const head = [...t.head.map((text, i) => [text, i === 0 ? '' : 'number']), ...(most > 0 ? [['']] : [])];
+  return el('section', { 'aria-labelledby': id }, el('div', { class: 'head' }, el('h2', { id }, t.title)),
+    rows.length > 0 ? table(head, rows, t.title) : null, ...t.notes.map(note => el('p', { class: 'soft' }, note)));
+}
+
 page.append(el('h1', {}, data.title), el('p', { class: 'subtitle' }, data.subtitle));
 if (data.why) page.append(why(data.why));
 if (data.leaks) page.append(leaks(data.leaks));
+if (data.tables) page.append(...data.tables.map(report));
 if (data.series.length > 0) page.append(policies());
 const redraw = [];
 if (data.plan) {
