@@ -10,11 +10,11 @@ import java.util.List;
 import java.util.Random;
 
 /** Instances for tests. */
-final class Instances {
+public final class Instances {
     private Instances() {}
 
     /** Shapes of lifetimes of any number of blocks. */
-    enum Shape {
+    public enum Shape {
         /** As of calls: what begins last ends first. */
         NESTED,
         /** A hundredth lives up to a tenth of all time, the others for up to 100 blocks. */
@@ -22,7 +22,7 @@ final class Instances {
         /** A stream of random lifetimes, a hundred blocks on average. */
         STEADY;
 
-        Instance blocks(int count, long seed) {
+        public Instance blocks(int count, long seed) {
             final Random random = new Random(seed);
             final List<Lifetime> lifetimes = new ArrayList<>();
             final Deque<Long> begun = new ArrayDeque<>();
@@ -82,7 +82,7 @@ final class Instances {
     }
 
     /** Returns blocks of random lifetimes and sizes. */
-    static Instance random(int blocks, long time, long mostBytes, long[] alignments, Random random) {
+    public static Instance random(int blocks, long time, long mostBytes, long[] alignments, Random random) {
         final List<Lifetime> lifetimes = new ArrayList<>();
         for (int b = 0; b < blocks; b++) {
             final long lower = random.nextLong(time);

@@ -3,6 +3,7 @@ package allocator.planner.search;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** One part: its best plan so far, and its lower bound. */
@@ -17,7 +18,7 @@ final class PartSolver {
     private static final int SPARE_STEPS = 1000;
 
     /** The work of the first attempt: some seconds. Each round doubles it. */
-    private static final long FIRST_WORK = 1L << 32;
+    private static final long FIRST_WORK = 1L << 31;
 
     private final Part part;
     private final Sections sections;
@@ -44,15 +45,21 @@ final class PartSolver {
     /** Makes first plans by the fast heuristics, until one is as low as is worth having. */
     void begin(long goal) {
         accept(Skyline.place(sections, ranks(Order.LONGEST_LARGEST)));
-        for (final boolean isBest : new boolean[] {false, true}) {
-            if (isWorthTrying(goal) && (sections.overlaps() <= MOST_SWEPT || !effort.isOver())) {
-                accept(Sweep.place(sections, ranks(Order.EARLIEST_LONGEST), isBest, effort));
-            }
-        }
+        sweep(goal, ranks(Order.EARLIEST_LONGEST), false);
+        // The blocks are in the order of their beginnings.
+        final int[] earliest = IntStream.range(0, part.blocks.length).toArray();
+        sweep(goal, earliest, false);
+        sweep(goal, earliest, true);
         for (final Order order : new Order[] {Order.LARGEST_LONGEST, Order.MOST_AREA}) {
             if (isWorthTrying(goal)) {
                 accept(Skyline.place(sections, ranks(order)));
             }
+        }
+    }
+
+    private void sweep(long goal, int[] ranks, boolean isBest) {
+        if (isWorthTrying(goal) && (sections.overlaps() <= MOST_SWEPT || !effort.isOver())) {
+            accept(Sweep.place(sections, ranks, isBest, effort));
         }
     }
 

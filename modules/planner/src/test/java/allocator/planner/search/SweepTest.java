@@ -48,6 +48,16 @@ class SweepTest {
         assertThat(Skyline.height(sections, offsets)).isEqualTo(3);
     }
 
+    /** When the last block begins, 3 are free below the second block, and 1 above it. */
+    @Test
+    void takesTheLowestGapOrTheSmallest() {
+        final Sections sections = sections(
+                new long[] {-20, -10, -8, 0, 6}, new long[] {6, 9, 6, 9, 9}, new long[] {3, 1, 1, 1, 1}, filled(5, 1));
+        final int[] ranks = Order.EARLIEST_LONGEST.ranks(sections);
+        assertThat(Sweep.place(sections, ranks, false, effort)).containsExactly(0, 3, 4, 5, 0);
+        assertThat(Sweep.place(sections, ranks, true, effort)).containsExactly(0, 3, 4, 5, 4);
+    }
+
     @Test
     void endsWithTheEffort() {
         final int count = 10_000;
