@@ -1,19 +1,26 @@
 package allocator.cli;
 
+import allocator.cli.output.Json;
+import allocator.cli.output.Sizes;
 import allocator.cli.output.Terminal;
+import allocator.cli.output.TextTable;
 import allocator.cli.text.PlanResult;
 import allocator.plan.Plan;
+import allocator.plan.PlanCheck;
 import allocator.plan.PlanFile;
+import allocator.plan.PlanFileException;
 import allocator.planner.Planner;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.OptionKey;
 import allocator.view.Page;
 import allocator.view.PlannedBlocks;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
@@ -37,8 +44,9 @@ import picocli.CommandLine.TypeConversionException;
             "",
             "The best plan so far is shown and written in every case.",
             "",
-            "Exit codes: 0 the plan fits the capacity, or is proved to be the least; 1 it",
-            "does not, or is not, or the file cannot be read; 2 wrong usage."
+            "Exit codes: 0 the plan fits the capacity, or is proved to be the least, or with",
+            "--check is valid; 1 it does not, or is not, or the file cannot be read; 2 wrong",
+            "usage."
         })
 final class PlanCommand extends ResultCommand {
     @Parameters(paramLabel = "TRACE", description = "A trace, the name of a bundled trace, or a file of blocks.")
@@ -72,6 +80,11 @@ final class PlanCommand extends ResultCommand {
             description = "Search no longer than this; the first pass is always made. Default: 30.")
     private double seconds = 30;
 
+    @Option(
+            names = "--check",
+            description = "Plan nothing: check the offsets of a file of blocks, and show its height and its load.")
+    private boolean isCheck;
+
     /** Reads a size as options of providers are read. */
     static final class Size implements ITypeConverter<Long> {
         private static final OptionKey<Long> KEY = OptionKey.bytes("--capacity", 0, "the capacity of a plan");
@@ -102,6 +115,9 @@ final class PlanCommand extends ResultCommand {
         final OutputFile file = outputFile("--output", output);
         final OutputFile page = outputFile("--html", html);
         requireNoOutput(trace);
+        if (isCheck) {
+            return check(json);
+        }
         final PlanInput input = PlanInput.read(InputFile.of(trace), terminal());
         final PlanResult result = plan(input);
         show(() -> result.print(terminal()), result::json, json);
@@ -110,6 +126,45 @@ final class PlanCommand extends ResultCommand {
         if (!result.isSolved()) {
             throw new CommandException(result.problem());
         }
+        return 0;
+    }
+
+    private int check(@Nullable OutputFile json) {
+        if (output != null || html != null || capacity != null) {
+            throw new UsageException("--check makes no plan: it takes neither --output, --html nor --capacity");
+        }
+        final PlanFile file;
+        try {
+            file = PlanFile.read(Path.of(InputFile.of(trace)));
+        } catch (InvalidPathException e) {
+            throw new UsageException(trace + ": " + e.getReason(), e);
+        } catch (PlanFileException e) {
+            throw new CommandException(e.getMessage(), e);
+        }
+        if (!file.hasOffsets()) {
+            throw new CommandException(trace + ": has no column offset, so there is no plan to check");
+        }
+        final PlanCheck check = PlanCheck.of(
+                file.ids(),
+                file.instance(),
+                IntStream.range(0, file.ids().size()).mapToLong(file::offset).toArray());
+        show(
+                () -> new TextTable("  ", "lrr")
+                        .row("height", Sizes.human(check.height()), Sizes.exact(check.height()))
+                        .row("load", Sizes.human(check.load()), Sizes.exact(check.load()))
+                        .row("blocks", "", Sizes.exact(file.ids().size()))
+                        .lines()
+                        .forEach(out()::println),
+                () -> Json.text(new Json()
+                        .put("blocks", file.ids().size())
+                        .put("valid", check.fault().isEmpty())
+                        .put("height", check.height())
+                        .put("load", check.load())
+                        .put("fault", check.fault().orElse(null))),
+                json);
+        check.fault().ifPresent(fault -> {
+            throw new CommandException(trace + ": no valid plan: " + fault);
+        });
         return 0;
     }
 
@@ -152,7 +207,6 @@ final class PlanCommand extends ResultCommand {
                     input.livePeak(),
                     plan,
                     took,
-                    took >= seconds / groups,
                     capacity == null ? 0 : capacity);
         } catch (IllegalArgumentException e) {
             throw new CommandException(input.name() + ": " + e.getMessage(), e);

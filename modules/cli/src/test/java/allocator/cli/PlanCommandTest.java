@@ -13,9 +13,6 @@ import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Random;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -137,6 +134,75 @@ class PlanCommandTest {
     }
 
     @Nested
+    class Check {
+        private Outcome check(String blocks) throws IOException {
+            return Outcome.of("plan", "--check", file("id,lower,upper,size,alignment,offset\n" + blocks));
+        }
+
+        private void assertInvalid(String blocks, String fault) throws IOException {
+            final Outcome outcome = check(blocks);
+            assertFailed(outcome, 1, folder.resolve("in.csv") + ": no valid plan: " + fault);
+            assertThat(outcome.out()).contains("height", "load");
+        }
+
+        @Test
+        void theHeightAndTheLoadOfAValidPlanAreShown() throws IOException {
+            final Outcome outcome = check("x,0,4,300,1,0\ny,2,6,400,64,320\nz,4,8,300,1,0\n");
+            assertThat(outcome.err()).isEmpty();
+            assertThat(outcome.exitCode()).isZero();
+            assertThat(outcome.out()).containsPattern("height +720 B +720").containsPattern("load +700 B +700");
+        }
+
+        @Test
+        void thePlanThatIsWrittenIsValid() throws IOException {
+            final String plan = folder.resolve("plan.csv").toString();
+            assertThat(Outcome.of("plan", "frcnn", "-o", plan).exitCode()).isZero();
+            assertThat(Outcome.of("plan", "--check", plan, "--json", "-").out())
+                    .contains("\"valid\" : true")
+                    .containsPattern("\"height\" : 2177467[123]\\d\\d,");
+        }
+
+        @Test
+        void blocksThatShareMemoryAreNamed() throws IOException {
+            final String shares = "block y at offset 299 of 400 bytes shares memory at time 2 with block x at offset 0"
+                    + " of 300 bytes";
+            assertInvalid("x,0,4,300,1,0\ny,2,6,400,1,299\n", shares);
+            assertInvalid("y,2,6,400,1,299\nx,0,4,300,1,0\n", shares);
+            assertInvalid(
+                    "x,0,4,300,1,100\ny,0,4,9,1,500\nz,3,9,100,1,1\n",
+                    "block z at offset 1 of 100 bytes shares memory at time 3 with block x at offset 100 of 300 bytes");
+            assertInvalid(
+                    "x,0,4,300,1,0\ny,0,4,300,1,0\n",
+                    "block y at offset 0 of 300 bytes shares memory at time 0 with block x at offset 0 of 300 bytes");
+        }
+
+        @Test
+        void aBlockThatIsNotAlignedIsNamed() throws IOException {
+            assertInvalid("x,0,4,300,64,32\n", "block x at offset 32 is not a multiple of its alignment 64");
+        }
+
+        @Test
+        void aBlockAboveTheRangeIsNamed() throws IOException {
+            assertInvalid(
+                    "x,0,4,300,1,9223372036854775807\n",
+                    "block x at offset 9223372036854775807 is outside of 0 to 9223372036854775807");
+        }
+
+        @Test
+        void whatIsNoPlanIsNotChecked() throws IOException {
+            final String file = file(BLOCKS);
+            assertFailed(
+                    Outcome.of("plan", "--check", file),
+                    1,
+                    file + ": has no column offset, so there is no plan to check");
+            assertFailed(
+                    Outcome.of("plan", "--check", file, "--capacity", "5"),
+                    2,
+                    "--check makes no plan: it takes neither --output, --html nor --capacity");
+        }
+    }
+
+    @Nested
     class Traces {
         @Test
         void streamsShareNoMemory() throws IOException {
@@ -182,33 +248,6 @@ class PlanCommandTest {
             assertThat(outcome.err()).isEmpty();
             assertThat(outcome.exitCode()).isZero();
             assertThat(outcome.out()).startsWith("resnet.csv.gz, 1,984 blocks").contains("the least possible");
-        }
-
-        @Test
-        void aSearchThatIsNotMadeIsNotSaidToLackTime() throws IOException {
-            final Random random = new Random(1);
-            final StringBuilder trace = new StringBuilder("op,id,bytes,stream\n");
-            final List<Integer> live = new ArrayList<>();
-            for (int id = 0; id < 28_000; id++) {
-                trace.append("a,")
-                        .append(id)
-                        .append(',')
-                        .append(1 + random.nextInt(1_000_000))
-                        .append(",0\n");
-                live.add(id);
-                if (live.size() > 10_000) {
-                    final int index = random.nextInt(live.size());
-                    final int last = live.removeLast();
-                    trace.append("f,")
-                            .append(index == live.size() ? last : live.set(index, last))
-                            .append(",0,0\n");
-                }
-            }
-            final Outcome outcome = Outcome.of("plan", file(trace.toString()), "--seconds", "1000");
-            assertThat(outcome.exitCode()).isEqualTo(1);
-            assertThat(outcome.err())
-                    .contains("not proved to be the least")
-                    .endsWith("so the fast pass alone was made" + System.lineSeparator());
         }
 
         @Test

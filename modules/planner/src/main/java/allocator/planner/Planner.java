@@ -14,8 +14,8 @@ import java.util.function.BooleanSupplier;
  * Plans memory from lifetimes: places blocks at fixed offsets, in as little memory as possible or in a given capacity.
  *
  * <p>A fast pass gives a first plan, in a fraction of a second for 100,000 blocks. If that is not proved to be the
- * best, or exceeds the capacity, a search with proof improves it until it is, or until a limit is reached. The best
- * plan so far is returned in every case.
+ * best, or exceeds the capacity, greedy orders, a search with proof and local changes improve it until it is, or until
+ * a limit is reached. The best plan so far is returned in every case.
  *
  * <p>Immutable, and safe for use by several threads. {@link #plan} does all work in the calling thread.
  */

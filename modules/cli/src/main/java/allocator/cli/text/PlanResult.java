@@ -17,19 +17,10 @@ import java.util.Locale;
  * @param livePeak the most bytes that live at once, of all streams together
  * @param plan the offsets of all blocks
  * @param seconds how long it took
- * @param isTimeOver whether the search was ended by the limit of time
  * @param capacity the bytes that suffice; 0 if the least are wanted
  */
 public record PlanResult(
-        String name,
-        int blocks,
-        int reserves,
-        int streams,
-        long livePeak,
-        Plan plan,
-        double seconds,
-        boolean isTimeOver,
-        long capacity) {
+        String name, int blocks, int reserves, int streams, long livePeak, Plan plan, double seconds, long capacity) {
     /**
      * Returns whether the question is answered with yes.
      *
@@ -48,20 +39,13 @@ public record PlanResult(
         final String time = String.format(Locale.ROOT, "%.1f s", seconds);
         if (capacity == 0) {
             return name + ": not proved to be the least within " + time + ": " + size(plan.height())
-                    + " may exceed it by up to " + percent() + ended();
+                    + " may exceed it by up to " + percent() + " (--seconds)";
         }
         final long shortfall = plan.shortfall(capacity);
         return shortfall > 0
                 ? name + ": no plan fits into " + size(capacity) + ": it is short by at least " + size(shortfall)
                 : name + ": no plan within " + size(capacity) + " was found in " + time + "; the best needs "
-                        + size(plan.height()) + ", and " + size(plan.lowerBound()) + " may be enough" + ended();
-    }
-
-    /** Returns why the search has ended: more time does not help where there was none. */
-    private String ended() {
-        return isTimeOver
-                ? " (--seconds)"
-                : "; too many blocks live at the same times for a search, so the fast pass alone was made";
+                        + size(plan.height()) + ", and " + size(plan.lowerBound()) + " may be enough" + " (--seconds)";
     }
 
     /**

@@ -22,6 +22,9 @@ public final class Effort {
     private long unchecked = WORK_PER_CHECK;
     private boolean isCut;
 
+    /** All work so far. */
+    private long work;
+
     /**
      * Starts the clock.
      *
@@ -45,8 +48,9 @@ public final class Effort {
     }
 
     /** Counts work; returns whether there is time for more. */
-    boolean spend(long work) {
-        unchecked += work;
+    boolean spend(long more) {
+        work += more;
+        unchecked += more;
         if (unchecked >= WORK_PER_CHECK) {
             check();
         }
@@ -58,15 +62,25 @@ public final class Effort {
         isCut = isCut || System.nanoTime() - start >= timeLimit || cancelled.getAsBoolean();
     }
 
+    /** Returns the work so far. */
+    long work() {
+        return work;
+    }
+
     /** Returns whether time is over, or the work is cancelled. What was begun is incomplete then. */
     boolean isCut() {
         return isCut;
     }
 
+    /** Returns whether no step is left. */
+    boolean isOutOfSteps() {
+        return steps >= stepLimit;
+    }
+
     /** Returns whether no step may be done; reads the clock. */
     boolean isOver() {
         check();
-        return isCut || steps >= stepLimit;
+        return isCut || isOutOfSteps();
     }
 
     /**

@@ -7,6 +7,8 @@ import java.util.function.IntToDoubleFunction;
  * Which of several blocks is placed first: an order of all blocks, by one criterion after another, the largest first.
  */
 enum Order {
+    /** The fullest section, then the size. */
+    FULLEST_LARGEST,
     /** The fullest section, then the longest lifetime. */
     FULLEST_LONGEST,
     /** The longest lifetime, then the area. */
@@ -29,6 +31,7 @@ enum Order {
         final Ranking ranking = switch (this) {
             case FULLEST_LONGEST ->
                 Ranking.by(byFullest(sections)).then(byDuration).then(byArea);
+            case FULLEST_LARGEST -> Ranking.by(byFullest(sections)).then(bySize);
             case LONGEST_LARGEST -> Ranking.by(byDuration).then(byArea);
             case MOST_SECTIONS -> Ranking.by(bySections(sections)).then(byArea);
             case LARGEST_LONGEST -> Ranking.by(bySize).then(byDuration);
@@ -56,10 +59,18 @@ enum Order {
     }
 
     private static long[] byFullest(Sections sections) {
+        final int count = sections.count;
+        // The largest total within each node of a tree over the sections, whose leaves are the second half.
+        final long[] fullest = new long[2 * count];
+        System.arraycopy(sections.total, 0, fullest, count, count);
+        for (int node = count - 1; node > 0; node--) {
+            fullest[node] = Math.max(fullest[2 * node], fullest[2 * node + 1]);
+        }
         final long[] keys = new long[sections.blocks()];
         for (int b = 0; b < keys.length; b++) {
-            for (int s = sections.from[b]; s < sections.to[b]; s++) {
-                keys[b] = Math.min(keys[b], -sections.total[s]);
+            for (int low = sections.from[b] + count, high = sections.to[b] + count; low < high; low /= 2, high /= 2) {
+                keys[b] = Math.min(keys[b], (low & 1) == 1 ? -fullest[low++] : 0);
+                keys[b] = Math.min(keys[b], (high & 1) == 1 ? -fullest[--high] : 0);
             }
         }
         return keys;

@@ -123,17 +123,18 @@ final class Search {
         return leastExcess;
     }
 
-    /** Looks for a plan within a capacity, for a number of steps at most. */
-    Outcome run(long capacity, Strategy strategy, int[] ranks, long stepLimit) {
+    /** Looks for a plan within a capacity, for a number of steps and an amount of work at most. */
+    Outcome run(long capacity, Strategy strategy, int[] ranks, long stepLimit, long mostWork) {
         this.capacity = capacity;
         this.strategy = strategy;
         this.ranks = ranks;
+        final long end = effort.work() + mostWork;
         reset();
         if (!isConsistent()) {
             return Outcome.IMPOSSIBLE;
         }
         Component current = new Component(0, sections.count, 0, 0, null);
-        for (long steps = 0; steps < stepLimit && effort.step(); steps++) {
+        for (long steps = 0; steps < stepLimit && effort.work() < end && effort.step(); steps++) {
             int block = choose(current);
             while (block < 0) {
                 if (current.next == null) {

@@ -49,7 +49,7 @@ public final class Solver {
             for (final PartSolver part : parts) {
                 highest = highest == null || part.height() > highest.height() ? part : highest;
             }
-            if (highest == null || highest.height() <= goal || !highest.isSearchable() || effort.isOver()) {
+            if (highest == null || highest.height() <= goal || effort.isOver()) {
                 return;
             }
             highest.improve(goal);

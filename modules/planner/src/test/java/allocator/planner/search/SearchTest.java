@@ -34,11 +34,11 @@ class SearchTest {
                 sections, sections.members(effort), sections.neighbours(sections.members(effort), effort), effort);
         for (final Strategy strategy : Strategy.ALL) {
             final int[] ranks = strategy.order().ranks(sections);
-            assertThat(search.run(least, strategy, ranks, Long.MAX_VALUE))
+            assertThat(search.run(least, strategy, ranks, Long.MAX_VALUE, Long.MAX_VALUE / 2))
                     .as("%s at %d", strategy, least)
                     .isEqualTo(Search.Outcome.FOUND);
             assertThat(Skyline.height(sections, search.offsets())).isEqualTo(least);
-            assertThat(search.run(least - 1, strategy, ranks, Long.MAX_VALUE))
+            assertThat(search.run(least - 1, strategy, ranks, Long.MAX_VALUE, Long.MAX_VALUE / 2))
                     .as("%s below %d", strategy, least)
                     .isEqualTo(Search.Outcome.IMPOSSIBLE);
             assertThat(search.leastExcess()).isOne();

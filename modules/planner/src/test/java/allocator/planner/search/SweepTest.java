@@ -14,7 +14,7 @@ class SweepTest {
     private final Effort effort = new Effort(Long.MAX_VALUE, Duration.ofHours(1), () -> false);
 
     @Property(tries = 300)
-    void placesAsFirstFitDoesInTheSameOrder(
+    void placesAsGreedyDoesInTheSameOrder(
             @ForAll @IntRange(min = 1, max = 200) int count,
             @ForAll @IntRange(min = 1, max = 100) int time,
             @ForAll long seed) {
@@ -31,9 +31,8 @@ class SweepTest {
         }
         final Sections sections = sections(lower, upper, size, alignment);
         final int[] ranks = Order.EARLIEST_LONGEST.ranks(sections);
-        assertThat(Sweep.place(sections, ranks, effort))
-                .isEqualTo(
-                        FirstFit.place(sections, sections.neighbours(sections.members(effort), effort), ranks, effort));
+        assertThat(Sweep.place(sections, ranks, false, effort))
+                .isEqualTo(Greedy.place(sections, ranks, Long.MAX_VALUE, effort));
     }
 
     /** Three of equal blocks live at a time; each takes the place of the one that has just ended. */
@@ -45,8 +44,18 @@ class SweepTest {
         Arrays.setAll(lower, b -> b);
         Arrays.setAll(upper, b -> b + 3L);
         final Sections sections = sections(lower, upper, filled(count, 5), filled(count, 1));
-        final long[] offsets = Sweep.place(sections, Order.EARLIEST_LONGEST.ranks(sections), effort);
+        final long[] offsets = Sweep.place(sections, Order.EARLIEST_LONGEST.ranks(sections), false, effort);
         assertThat(Skyline.height(sections, offsets)).isEqualTo(3);
+    }
+
+    /** When the last block begins, 3 are free below the second block, and 1 above it. */
+    @Test
+    void takesTheLowestGapOrTheSmallest() {
+        final Sections sections = sections(
+                new long[] {-20, -10, -8, 0, 6}, new long[] {6, 9, 6, 9, 9}, new long[] {3, 1, 1, 1, 1}, filled(5, 1));
+        final int[] ranks = Order.EARLIEST_LONGEST.ranks(sections);
+        assertThat(Sweep.place(sections, ranks, false, effort)).containsExactly(0, 3, 4, 5, 0);
+        assertThat(Sweep.place(sections, ranks, true, effort)).containsExactly(0, 3, 4, 5, 4);
     }
 
     @Test
@@ -56,7 +65,7 @@ class SweepTest {
         Arrays.setAll(lower, b -> b);
         final Sections sections = sections(lower, filled(count, count), filled(count, 1), filled(count, 1));
         final Effort cut = new Effort(Long.MAX_VALUE, Duration.ZERO, () -> false);
-        assertThat(Sweep.place(sections, Order.EARLIEST_LONGEST.ranks(sections), cut))
+        assertThat(Sweep.place(sections, Order.EARLIEST_LONGEST.ranks(sections), false, cut))
                 .isEmpty();
     }
 
