@@ -27,6 +27,9 @@ final class ProfileFile {
             .enable(JsonReadFeature.ALLOW_UNESCAPED_CONTROL_CHARS)
             .build();
 
+    /** The name and type of an operator whose event cannot be read. */
+    static final String UNREADABLE = "?";
+
     private final Path folder;
 
     /** Makes a folder for temporary files. */
@@ -60,7 +63,7 @@ final class ProfileFile {
     }
 
     /**
-     * Reads a profile. An event that cannot be read is left out, such as that of an operator with a quote in its name.
+     * Reads a profile. Of an operator with a quote in its name, name and type are {@link #UNREADABLE}.
      *
      * @param start when the profile began, in nanoseconds
      */
@@ -80,30 +83,40 @@ final class ProfileFile {
     }
 
     private static @Nullable Span span(JsonParser event, long start) throws IOException {
+        String category = "";
         String name = "";
         String operator = "";
         long thread = 0;
         long begin = 0;
         long micros = 0;
-        while (event.nextToken() != JsonToken.END_OBJECT
-                || !event.getParsingContext().inRoot()) {
-            if (event.currentToken() != JsonToken.FIELD_NAME) {
-                continue;
-            }
-            final String key = event.currentName();
-            final JsonToken value = event.nextToken();
-            switch (key) {
-                case "name" -> name = event.getText();
-                case "op_name" -> operator = event.getText();
-                case "tid" -> thread = event.getLongValue();
-                case "ts" -> begin = start + 1000 * event.getLongValue();
-                case "dur" -> micros = event.getLongValue();
-                default -> {
-                    if (!key.equals("args") || value != JsonToken.START_OBJECT) {
-                        event.skipChildren();
+        try {
+            while (event.nextToken() != JsonToken.END_OBJECT
+                    || !event.getParsingContext().inRoot()) {
+                if (event.currentToken() != JsonToken.FIELD_NAME) {
+                    continue;
+                }
+                final String key = event.currentName();
+                final JsonToken value = event.nextToken();
+                switch (key) {
+                    case "cat" -> category = event.getText();
+                    case "name" -> name = event.getText();
+                    case "op_name" -> operator = event.getText();
+                    case "tid" -> thread = event.getLongValue();
+                    case "ts" -> begin = start + 1000 * event.getLongValue();
+                    case "dur" -> micros = event.getLongValue();
+                    default -> {
+                        if (!key.equals("args") || value != JsonToken.START_OBJECT) {
+                            event.skipChildren();
+                        }
                     }
                 }
             }
+        } catch (IOException e) {
+            if (!category.equals("Node")) {
+                throw e;
+            }
+            // Its times come before its name.
+            return new Span(UNREADABLE, UNREADABLE, thread, begin, begin + 1000 * (micros + 2));
         }
         return name.equals(RUN) || name.endsWith(KERNEL)
                 ? new Span(

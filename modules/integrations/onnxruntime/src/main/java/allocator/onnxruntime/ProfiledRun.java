@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ProfiledRun {
     /** Operators that run others, which and how often depends on values: what follows may differ in another run. */
-    private static final Set<String> CONTROL_FLOW = Set.of("If", "Loop", "Scan", "SequenceMap");
+    private static final Set<String> CONTROL_FLOW = Set.of("If", "Loop", "Scan", "SequenceMap", ProfileFile.UNREADABLE);
 
     private static final String PATTERN = "memory pattern";
     private static final String UNKNOWN = "unknown";
@@ -179,9 +179,9 @@ final class ProfiledRun {
             return;
         }
         final Span span = operator(block.first, nanos);
-        if (span != null) {
+        if (span != null && !span.node().equals(ProfileFile.UNREADABLE)) {
             block.name(span.node(), span.operator(), Kind.ACTIVATION);
-        } else if (nanos >= operators.getLast().end()) {
+        } else if (span == null && nanos >= operators.getLast().end()) {
             block.name("outputs", "", Kind.OUTPUT);
         }
     }

@@ -41,8 +41,12 @@ final class SmallModels {
         return model(graph);
     }
 
-    /** {@code before}, then one of two operators whose tensors have the same size, then {@code after}. */
-    static byte[] choice() {
+    /**
+     * {@code before}, then one of two operators whose tensors have the same size, then {@code after}.
+     *
+     * @param name that of the choice
+     */
+    static byte[] choice(String name) {
         final List<byte[]> graph = new ArrayList<>();
         graph.add(concat("before", "x", "x", "a"));
         graph.add(field(
@@ -50,7 +54,7 @@ final class SmallModels {
                 message(
                         text(1, "which"),
                         text(2, "b"),
-                        text(3, "choose"),
+                        text(3, name),
                         text(4, "If"),
                         field(5, branch("then_branch", "left")),
                         field(5, branch("else_branch", "right")))));
