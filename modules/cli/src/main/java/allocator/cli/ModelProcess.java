@@ -121,14 +121,24 @@ final class ModelProcess {
                 model));
         settings.forEach((key, value) -> command.add(key + "=" + value));
         try {
-            final Path errors = Files.createTempFile("allocator", ".log");
+            // ONNX Runtime leaves its libraries in the folder for temporary files.
+            final Path folder = Files.createTempDirectory("allocator");
+            command.add(1, "-Djava.io.tmpdir=" + folder);
             try {
-                return run(command, errors);
+                return run(command, folder.resolve("errors.log"));
             } finally {
-                Files.delete(errors);
+                delete(folder);
             }
         } catch (IOException e) {
             throw new CommandException(model + ": cannot be measured: " + ErrorLine.text(e), e);
+        }
+    }
+
+    private static void delete(Path folder) throws IOException {
+        try (Stream<Path> files = Files.walk(folder)) {
+            for (final Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
         }
     }
 

@@ -151,7 +151,7 @@ final class Fit {
             result.put("polynomial", List.of(polynomial[0], polynomial[1], polynomial[2]));
             result.put("predictions", predictions);
         }
-        result.put("largest", isKnown ? largest : Math.max(largest, largestRun));
+        result.put("largest", isKnown ? largest : largestRun);
         return result;
     }
 
