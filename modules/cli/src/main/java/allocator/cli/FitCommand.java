@@ -29,8 +29,8 @@ import picocli.CommandLine.Option;
             "several dimensions, of several inputs.",
             "",
             "It runs small sizes for up to half a minute, and one more to check what they",
-            "predict. Exit codes: 0 the largest size within the limit is known; 1 it is not;",
-            "2 wrong usage."
+            "predict. Exit codes: 0 the largest size within the limit is known; 1 it is not,",
+            "or not even 1 fits; 2 wrong usage."
         })
 final class FitCommand extends ModelCommand {
     @Option(
@@ -67,14 +67,9 @@ final class FitCommand extends ModelCommand {
         final List<String> notes = new ArrayList<>();
         final long largest = fit.number("largest");
         final String within = Sizes.human(limit) + " (" + Sizes.exact(limit) + " bytes)";
-        if (isKnown) {
-            notes.add(
-                    largest == 0
-                            ? "Not even 1 fits " + within + "."
-                            : "The largest that fits " + within + ", with 1 % to spare, is " + Sizes.exact(largest)
-                                    + ".");
-        }
         if (isKnown && largest > 0) {
+            notes.add("The largest that fits " + within + ", with 1 % to spare, is " + Sizes.exact(largest) + ".");
+            notes.add("These are requested bytes; allocator doctor measures what an arena holds beside them.");
             notes.add("There the peak is " + polynomial((List<?>) fit.fields().get("polynomial")) + " bytes.");
         }
         fit.objects("changes")
@@ -95,6 +90,9 @@ final class FitCommand extends ModelCommand {
                     + (largest == 0 ? "" : ", " + Sizes.exact(largest) + " fits")
                     + ": the last run confirms no prediction that reaches it");
         }
+        if (largest == 0) {
+            throw new CommandException(model() + ": not even 1 fits " + within);
+        }
         return 0;
     }
 
@@ -114,7 +112,7 @@ final class FitCommand extends ModelCommand {
             final double coefficient = ((Number) coefficients.get(i)).doubleValue();
             if (coefficient != 0) {
                 text.append(text.isEmpty() ? "" : " + ")
-                        .append(String.format(Locale.ROOT, "%,.6g", coefficient).replaceAll("\\.0+$", ""))
+                        .append(String.format(Locale.ROOT, "%,.3f", coefficient).replaceAll("\\.?0+$", ""))
                         .append(powers[i]);
             }
         }

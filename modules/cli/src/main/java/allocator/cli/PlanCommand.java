@@ -87,7 +87,7 @@ final class PlanCommand extends ResultCommand {
 
     /** Reads a size as options of providers are read. */
     static final class Size implements ITypeConverter<Long> {
-        private static final OptionKey<Long> KEY = OptionKey.bytes("--capacity", 0, "the capacity of a plan");
+        private static final OptionKey<Long> KEY = OptionKey.bytes("size", 0, "a size of memory");
 
         @Override
         public Long convert(String text) {

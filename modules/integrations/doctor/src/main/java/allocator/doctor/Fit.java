@@ -26,9 +26,6 @@ final class Fit {
     /** How far beyond the largest run a prediction holds. */
     static final int REACH = 4;
 
-    /** The most that the prediction of the last run of a stage may be wrong by; errors grow beyond it. */
-    private static final double TOLERANCE = 0.001;
-
     /** What a prediction may be low by. */
     private static final double MARGIN = 0.01;
 
@@ -117,7 +114,7 @@ final class Fit {
         final Optional<PeakModel> model =
                 PeakModel.of(n, recorded.subList(0, RUNS - 1)).filter(_ -> check.areLike(recorded.getFirst()));
         model.ifPresent(fitted -> runs.getLast().put("predicted", fitted.peak(RUNS * n)));
-        return model.filter(fitted -> Math.abs(fitted.peak(RUNS * n) - check.peak()) <= TOLERANCE * check.peak());
+        return model.filter(fitted -> fitted.predicts(RUNS * n, check));
     }
 
     private long largest(PeakModel model, long reach) {

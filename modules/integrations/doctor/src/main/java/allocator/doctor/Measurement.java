@@ -111,7 +111,6 @@ final class Measurement {
         }
         try (OnnxRuntimeAllocators installed = install(settings)) {
             memory = installed;
-            installed.warmUp();
             final Resident before = Resident.read();
             try (SessionOptions options = settings.options();
                     AllocatorSession opened =

@@ -17,6 +17,9 @@ final class PeakModel {
 
     private static final double NEGLIGIBLE = 1e-4;
 
+    /** The part of the growth since the first run by which a prediction may be wrong: errors grow beyond it. */
+    private static final double TOLERANCE = 0.001;
+
     private final Runs runs;
 
     /** For each event of the first run and of the second one, the coefficients of what it adds, from degree 0 on. */
@@ -69,6 +72,11 @@ final class PeakModel {
             }
         }
         return most;
+    }
+
+    /** Returns whether the peak at n of a larger run is as predicted. */
+    boolean predicts(long n, Runs run) {
+        return Math.abs(peak(n) - run.peak()) <= TOLERANCE * (run.peak() - runs.peak());
     }
 
     /** Returns the peak at n, in bytes. */

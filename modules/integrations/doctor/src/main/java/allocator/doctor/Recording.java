@@ -34,7 +34,7 @@ final class Recording implements Allocator {
      * @param second the events of the second run
      */
     record Runs(long loaded, long loadedPeak, long peak, List<Event> first, List<Event> second) {
-        /** Returns whether the runs of another session are alike but for the sizes. */
+        /** Returns whether the runs of another session are alike except for the sizes. */
         boolean areLike(Runs other) {
             return areLike(first, other.first) && areLike(second, other.second);
         }

@@ -113,6 +113,13 @@ class CommandTest {
     }
 
     @Test
+    void aLimitThatNotEven1FitsIsExitCode1() throws Exception {
+        final String model = TestModels.similarity().toString();
+        assertThat(run("fit", model, "--shape", "rows=Nx16", "--limit", "1")).isEqualTo(1);
+        assertThat(err()).isEqualTo("allocator: " + model + ": not even 1 fits 1 B (1 bytes)\n");
+    }
+
+    @Test
     void aFreeDimensionIsOneLineAndExitCode2() throws Exception {
         assertThat(run("doctor", TestModels.similarity().toString())).isEqualTo(2);
         assertThat(err()).isEqualTo("allocator: free dimension 'n' of input 'rows': add --shape rows=1x16\n");
