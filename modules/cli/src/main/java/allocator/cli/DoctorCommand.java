@@ -112,8 +112,8 @@ final class DoctorCommand extends ModelCommand {
         }
         final OutputFile jsonFile = jsonOutput();
         final OutputFile page = outputFile("--html", html);
-        final ModelProcess process = process();
         final Map<String, String> settings = shapes();
+        final ModelProcess process = process();
         if (gpu != null) {
             settings.put("gpu", gpu.toString());
         }
@@ -122,6 +122,7 @@ final class DoctorCommand extends ModelCommand {
         try (ProgressBar bar = new ProgressBar(terminal())) {
             bar.show(0, "profile");
             profile = process.run("profile", settings);
+            burst = Math.clamp(profile.number("largest_burst"), 1, burst);
             for (final Configuration one : Configuration.values()) {
                 bar.show((1.0 + measured.size()) / (1 + Configuration.values().length), one.text);
                 measured.put(one, process.run("measure", settings(profile, one)));

@@ -48,8 +48,8 @@ final class FitCommand extends ModelCommand {
     @Override
     public Integer call() {
         final OutputFile jsonFile = jsonOutput();
-        final ModelProcess process = process();
         final Map<String, String> settings = shapes();
+        final ModelProcess process = process();
         settings.put("limit", String.valueOf(limit));
         final Json fit;
         try (ProgressBar bar = new ProgressBar(terminal())) {

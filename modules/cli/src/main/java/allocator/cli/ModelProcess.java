@@ -3,7 +3,9 @@ package allocator.cli;
 import allocator.cli.output.Json;
 import java.io.File;
 import java.io.IOException;
+import java.lang.module.FindException;
 import java.lang.module.ModuleDescriptor.Version;
+import java.lang.module.ModuleFinder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -79,7 +81,14 @@ final class ModelProcess {
         if (!Files.isRegularFile(jar)) {
             throw new UsageException(origin + jar + ": no such file");
         }
-        return jar.toAbsolutePath();
+        try {
+            if (ModuleFinder.of(jar).find("com.microsoft.onnxruntime").isPresent()) {
+                return jar.toAbsolutePath();
+            }
+        } catch (FindException _) {
+            // no jar
+        }
+        throw new UsageException(origin + jar + ": is not the jar of ONNX Runtime");
     }
 
     /** Returns the newest jar of Maven's local repository. */

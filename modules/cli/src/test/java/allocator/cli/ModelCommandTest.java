@@ -47,6 +47,7 @@ class ModelCommandTest {
     @CsvSource(delimiter = '|', textBlock = """
             doctor MODEL.no             | MODEL.no: no such file
             doctor MODEL --onnxruntime no.jar | --onnxruntime no.jar: no such file
+            doctor MODEL --onnxruntime MODEL | --onnxruntime MODEL: is not the jar of ONNX Runtime
             doctor MODEL --burst 0      | --burst 0: is less than 1
             doctor MODEL --seconds -1   | --seconds -1.0: is not from 0 to 3600
             doctor MODEL --gpu -1       | --gpu -1: is less than 0

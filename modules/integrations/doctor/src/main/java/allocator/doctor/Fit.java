@@ -160,7 +160,9 @@ final class Fit {
         final List<Recording> opened = new ArrayList<>();
         try (SessionOptions options = settings.options();
                 AllocatorSession session = memory.openSession(
-                        settings.model(), options, SessionSettings.DEFAULT.withDecorator(allocator -> {
+                        settings.model(),
+                        options,
+                        SessionSettings.DEFAULT.withBudget(Settings.hostLimit()).withDecorator(allocator -> {
                             opened.add(new Recording(allocator));
                             return opened.getLast();
                         }))) {

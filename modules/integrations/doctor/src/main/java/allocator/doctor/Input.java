@@ -16,6 +16,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -72,11 +74,10 @@ record Input(String name, OnnxJavaType type, List<String> dims, boolean isBatch)
         if (given == null) {
             for (int i = 0; i < shape.length; i++) {
                 if (shape[i] < 0) {
-                    final String example = String.join(
-                            "x",
-                            Arrays.stream(shape)
-                                    .mapToObj(dim -> dim < 0 ? "1" : String.valueOf(dim))
-                                    .toList());
+                    final String example = IntStream.range(0, shape.length)
+                            .mapToObj(at ->
+                                    shape[at] >= 0 ? dims.get(at) : at == 0 ? "1" : shape.length < 4 ? "128" : "224")
+                            .collect(Collectors.joining("x"));
                     throw new ShapeException("free dimension '" + dims.get(i) + "' of input '" + name
                             + "': add --shape " + name + "=" + example);
                 }
@@ -151,14 +152,20 @@ record Input(String name, OnnxJavaType type, List<String> dims, boolean isBatch)
         if (isBatch) {
             shape[0] = Math.multiplyExact(shape[0], factor);
         }
-        final int count = Math.toIntExact(Arrays.stream(shape).reduce(1, Math::multiplyExact));
+        final int count;
+        try {
+            count = Math.toIntExact(Arrays.stream(shape).reduce(1, Math::multiplyExact));
+            Math.multiplyExact(count, Math.max(1, type.size));
+        } catch (ArithmeticException _) {
+            throw new ShapeException("input '" + name + "' of shape " + Arrays.toString(shape)
+                    + " is larger than 2 GiB; give it a smaller --shape");
+        }
         final OrtEnvironment environment = OrtEnvironment.getEnvironment();
         if (type == OnnxJavaType.STRING) {
             return OnnxTensor.createTensor(
                     environment, Collections.nCopies(count, "a").toArray(String[]::new), shape);
         }
-        final ByteBuffer elements =
-                ByteBuffer.allocateDirect(Math.multiplyExact(count, type.size)).order(ByteOrder.nativeOrder());
+        final ByteBuffer elements = ByteBuffer.allocateDirect(count * type.size).order(ByteOrder.nativeOrder());
         final Random random = new Random(1);
         for (int i = 0; i < count; i++) {
             switch (type) {

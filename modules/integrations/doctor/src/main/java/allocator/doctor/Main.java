@@ -1,6 +1,7 @@
 package allocator.doctor;
 
 import ai.onnxruntime.OrtException;
+import allocator.spi.OutOfMemoryException;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.util.Map;
@@ -42,13 +43,16 @@ final class Main {
             };
         } catch (Input.ShapeException e) {
             return Result.of("error", message(e), "usage", true);
-        } catch (OrtException | RuntimeException | IOException e) {
+        } catch (OrtException | RuntimeException | IOException | OutOfMemoryError e) {
             return Result.of("error", message(e), "usage", false);
         }
     }
 
     /** Returns the message of an exception, without ONNX Runtime's code. */
-    static String message(Exception e) {
+    static String message(Throwable e) {
+        if (e.getCause() instanceof OutOfMemoryException exhausted) {
+            return message(exhausted);
+        }
         final String message = e.getMessage() == null ? e.toString() : e.getMessage();
         return message.replaceFirst("^Error code - \\S+ - message: ", "");
     }

@@ -45,8 +45,10 @@ final class Measurement {
     static Map<String, Object> profile(Settings settings) throws OrtException {
         try (OnnxRuntimeAllocators memory = install(settings);
                 SessionOptions options = settings.options();
-                AllocatorSession session =
-                        memory.openSession(settings.model(), options, SessionSettings.DEFAULT.withProfiling())) {
+                AllocatorSession session = memory.openSession(
+                        settings.model(),
+                        options,
+                        SessionSettings.DEFAULT.withProfiling().withBudget(Settings.hostLimit()))) {
             final List<Input> inputs = Input.of(session.session().getInputInfo(), settings.with("shape."));
             if (!Input.variables(inputs).isEmpty()) {
                 throw new Input.ShapeException(
@@ -61,6 +63,7 @@ final class Measurement {
                     "inputs", settingsOfInputs,
                     "memory", peak.memory().toString(),
                     "peak", peak.bytes(),
+                    "largest_burst", settings.gpu() < 0 ? Settings.hostLimit() / peak.bytes() : Integer.MAX_VALUE,
                     "by_kind", shares(peak.byKind()),
                     "by_layer", shares(peak.byLayer()),
                     "by_operator", shares(peak.byNode()));
@@ -113,8 +116,8 @@ final class Measurement {
             memory = installed;
             final Resident before = Resident.read();
             try (SessionOptions options = settings.options();
-                    AllocatorSession opened =
-                            installed.openSession(settings.model(), options, SessionSettings.DEFAULT)) {
+                    AllocatorSession opened = installed.openSession(
+                            settings.model(), options, SessionSettings.DEFAULT.withBudget(Settings.hostLimit()))) {
                 session = opened;
                 return measure(before, opened::run, many, tensors, hasBurst, installed::shrink);
             }

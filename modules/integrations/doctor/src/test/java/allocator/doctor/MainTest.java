@@ -48,6 +48,20 @@ class MainTest {
     }
 
     @Test
+    void aShapeBeyondTheMachineIsAnErrorAndNotTheEndOfTheProcess() {
+        assertThat(Main.run("profile", MODEL, "shape.rows=999999999x16"))
+                .containsEntry(
+                        "error",
+                        "input 'rows' of shape [999999999, 16] is larger than 2 GiB; give it a smaller --shape")
+                .containsEntry("usage", true);
+        assertThat(Main.run("profile", MODEL, "shape.rows=900000x16"))
+                .containsEntry("usage", false)
+                .hasEntrySatisfying(
+                        "error",
+                        error -> assertThat((String) error).contains("is smaller than the request", "3,240,000,000,000"));
+    }
+
+    @Test
     void aFitNeedsANameThatVaries() {
         assertThat(Main.run("fit", MODEL, "shape.rows=4x16", "limit=1000000"))
                 .containsEntry("usage", true)

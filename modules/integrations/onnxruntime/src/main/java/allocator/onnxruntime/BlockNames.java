@@ -61,8 +61,9 @@ final class BlockNames {
      * @param nanos when, by the profile's clock
      * @param isOfRun whether it was on the thread of the profiled runs
      * @param change the bytes, less than 0 for a free
+     * @param used the bytes in use with the block, and with those that other threads are about to note or have freed
      */
-    record Event(ExportedAllocator from, long nanos, boolean isOfRun, long address, long change) {}
+    record Event(ExportedAllocator from, long nanos, boolean isOfRun, long address, long change, long used) {}
 
     /** What happens while the session is profiled. */
     private static final class Notes {
@@ -75,7 +76,13 @@ final class BlockNames {
         }
 
         synchronized void add(ExportedAllocator from, long address, long change) {
-            events.add(new Event(from, clock.getAsLong(), Thread.currentThread().equals(thread), address, change));
+            events.add(new Event(
+                    from,
+                    clock.getAsLong(),
+                    Thread.currentThread().equals(thread),
+                    address,
+                    change,
+                    from.budget().used()));
         }
 
         /** Returns the events so far and forgets them. */

@@ -252,9 +252,18 @@ final class ProfiledRun {
      * Returns what is live in a memory when most is.
      *
      * @param weights the bytes of weights
-     * @param used the bytes in use at the begin
+     * @param used the bytes in use at the begin, or more: the events say how many there were at most
      */
     List<Allocation> peak(ExportedAllocator from, long weights, long used) {
+        long before = used;
+        long noted = 0;
+        for (int i = 0; i < ran; i++) {
+            final Event event = events.get(i);
+            if (event.from().equals(from)) {
+                before = Math.min(before, event.used() - noted - Math.max(0, event.change()));
+                noted += event.change();
+            }
+        }
         final List<Block> inPattern = inPattern(from);
         final Set<Block> live = new LinkedHashSet<>();
         if (first != null) {
@@ -262,7 +271,7 @@ final class ProfiledRun {
                     .filter(block -> block.from.equals(from))
                     .forEach(live::add);
         }
-        long others = used - weights - bytes(live);
+        long others = before - weights - bytes(live);
         List<Allocation> atPeak = list(from, weights, others, live, inPattern);
         long most = 0;
         long inUse = 0;

@@ -25,6 +25,7 @@ class ProfiledRunTest {
     private final ExportedAllocator device = export(DEVICE);
     private final ExportedAllocator cpu = export(OrtMemory.CPU);
     private final List<Event> events = new ArrayList<>();
+    private long used;
 
     private ExportedAllocator export(OrtMemory memory) {
         final SessionBudget budget = new SessionBudget(null, AllocatorStats.UNLIMITED);
@@ -39,7 +40,9 @@ class ProfiledRunTest {
     }
 
     private void add(ExportedAllocator from, long micros, long address, long change) {
-        events.add(new Event(from, 1000 * micros, true, address, change));
+        used += Math.max(0, change);
+        events.add(new Event(from, 1000 * micros, true, address, change, used));
+        used += Math.min(0, change);
     }
 
     /** Two operators, from 100 to 200 and from 300 to 400 microseconds, in a run from 10 to 500. */
@@ -149,8 +152,22 @@ class ProfiledRunTest {
                         .toList());
     }
 
+    /** As another thread's block may, or one that was freed since. */
+    @Test
+    void bytesThatAnEventRefutesAreNotAtThePeak() {
+        add(cpu, 110, 3, 500);
+        add(cpu, 120, 3, -500);
+        add(cpu, 130, 4, 600);
+        assertEquals(
+                List.of("a 600"),
+                join(spans()).peak(cpu, 0, 500).stream()
+                        .map(one -> one.node() + " " + one.byteSize())
+                        .toList());
+    }
+
     @Test
     void whatIsFreedOfEarlierRunsIsNoLongerAtThePeak() {
+        used = 1400;
         add(cpu, 20, 9, -300);
         add(cpu, 110, 3, 500);
         final List<Allocation> peak = join(spans()).peak(cpu, 1000, 1400);
