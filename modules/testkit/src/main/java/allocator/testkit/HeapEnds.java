@@ -7,6 +7,19 @@ import java.util.function.Supplier;
  * {@link HeapFaults#run} runs.
  */
 public final class HeapEnds {
+    /** What is called where the heap ends. */
+    public interface Subject {
+        /** Makes the call. */
+        void call();
+
+        /**
+         * Checks what the call has left, with heap enough.
+         *
+         * @param isDone whether it returned; {@code false} if the heap ended in it
+         */
+        void verify(boolean isDone);
+    }
+
     private HeapEnds() {}
 
     /**
@@ -16,8 +29,8 @@ public final class HeapEnds {
      * @param maker makes the subject
      * @throws AssertionError if a check fails
      */
-    public static void each(String name, Supplier<? extends StackEnds.Subject> maker) {
-        final StackEnds.Subject first = maker.get();
+    public static void each(String name, Supplier<? extends Subject> maker) {
+        final Subject first = maker.get();
         first.call(); // initializes classes
         first.verify(true);
         for (final boolean isForGood : new boolean[] {false, true}) {
@@ -28,7 +41,7 @@ public final class HeapEnds {
         }
     }
 
-    private static boolean isReached(String name, StackEnds.Subject subject, int number, boolean isForGood) {
+    private static boolean isReached(String name, Subject subject, int number, boolean isForGood) {
         boolean isDone = false;
         boolean isReached = false;
         try {

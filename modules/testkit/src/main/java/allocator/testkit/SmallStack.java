@@ -83,25 +83,13 @@ public final class SmallStack {
      * @return whether it returned; {@code false} if the stack ended in it
      */
     public boolean callAt(int depth, Runnable call) {
-        return callAt(depth, 0, call);
-    }
-
-    /**
-     * Calls as {@link #callAt(int, Runnable)} does, with somewhat less stack.
-     *
-     * @param depth frames, none if negative
-     * @param wide how many of the frames are wider, up to 16; interpreted, a frame is then 16 bytes larger
-     * @param call the call
-     * @return whether it returned; {@code false} if the stack ended in it
-     */
-    boolean callAt(int depth, int wide, Runnable call) {
         calls++;
         thrown = null;
         final int below = Math.clamp(depth, 0, FRAMES_BELOW_CATCH);
         try {
             descend(Math.max(depth, 0) - below, () -> {
                 try {
-                    descend(below - Math.min(below, wide), () -> descendWide(Math.min(below, wide), call));
+                    descend(below, call);
                 } catch (Throwable e) {
                     thrown = e;
                 }
@@ -140,17 +128,6 @@ public final class SmallStack {
         } else {
             descend(frames - 1, call);
         }
-    }
-
-    /** Descends in frames that are larger by the value that they keep. */
-    private void descendWide(int frames, Runnable call) {
-        final long kept = frames;
-        if (frames == 0) {
-            call.run();
-        } else {
-            descendWide(frames - 1, call);
-        }
-        left = (int) kept;
     }
 
     /**
