@@ -77,10 +77,7 @@ class BenchmarksTest {
 
     @ParameterizedTest
     @Tag("thorough")
-    @CsvSource({
-        "PlannedReplay.event, trace=resnet, isPlanned=true",
-        "ArrowBuffers, manager=ours, size=4096"
-    })
+    @CsvSource({"PlannedReplay.event, trace=resnet, isPlanned=true", "ArrowBuffers, manager=ours, size=4096"})
     void everyOtherBenchmarkRuns(String pattern, String first, String second) throws RunnerException {
         run(pattern, first, second);
     }

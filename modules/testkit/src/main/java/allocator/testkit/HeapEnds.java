@@ -12,23 +12,13 @@ public final class HeapEnds {
         /** Makes the call. */
         void call();
 
-        /**
-         * Checks what the call has left, with heap enough.
-         *
-         * @param isDone whether it returned; {@code false} if the heap ended in it
-         */
+        /** Checks with heap enough what the call has left that returned, or in which the heap ended. */
         void verify(boolean isDone);
     }
 
     private HeapEnds() {}
 
-    /**
-     * Calls a new subject for each allocation that fails, alone or with all that follow, and has it checked.
-     *
-     * @param name of the call, for messages
-     * @param maker makes the subject
-     * @throws AssertionError if a check fails
-     */
+    /** Calls a new subject for each allocation that fails, alone or with all that follow, and has it checked. */
     public static void each(String name, Supplier<? extends Subject> maker) {
         final Subject first = maker.get();
         first.call(); // initializes classes

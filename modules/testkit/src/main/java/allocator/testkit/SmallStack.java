@@ -25,12 +25,7 @@ public final class SmallStack {
 
     private SmallStack() {}
 
-    /**
-     * Runs work on a thread with a small stack.
-     *
-     * @param work what runs there
-     * @throws AssertionError if the work throws anything, or takes more than two minutes
-     */
+    /** Runs work on a thread with a small stack. Fails if it throws anything, or takes more than two minutes. */
     public static void run(Consumer<SmallStack> work) {
         final Throwable[] failure = new Throwable[1];
         final Thread thread = new Thread(
@@ -107,11 +102,7 @@ public final class SmallStack {
         return true;
     }
 
-    /**
-     * Returns how many frames deep this thread can call.
-     *
-     * @return frames
-     */
+    /** Returns how many frames deep this thread can call. */
     public int depth() {
         try {
             descend(TOO_DEEP, () -> {});
@@ -130,20 +121,12 @@ public final class SmallStack {
         }
     }
 
-    /**
-     * Returns the number of calls in which the stack ended.
-     *
-     * @return calls
-     */
+    /** Returns the number of calls in which the stack ended. */
     public int overflows() {
         return overflows;
     }
 
-    /**
-     * Returns the number of calls that returned or threw something else.
-     *
-     * @return calls
-     */
+    /** Returns the number of calls that returned or threw something else. */
     public int completed() {
         return calls - overflows;
     }
