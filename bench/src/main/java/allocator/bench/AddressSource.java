@@ -12,20 +12,10 @@ import java.util.concurrent.atomic.LongAdder;
 
 /** An upstream without memory: addresses that rise. */
 public final class AddressSource implements Allocator {
-    private final MemoryInfo info;
+    private final MemoryInfo info = new MemoryInfo(
+            "Addresses", new MemoryLocation(DeviceType.GPU, 0, 0, MemoryType.DEFAULT), 256, AllocatorType.DEVICE);
     private final AtomicLong next = new AtomicLong(1L << 40);
     private final LongAdder calls = new LongAdder();
-
-    /** A source of a device's memory. */
-    public AddressSource() {
-        this(new MemoryInfo(
-                "Addresses", new MemoryLocation(DeviceType.GPU, 0, 0, MemoryType.DEFAULT), 256, AllocatorType.DEVICE));
-    }
-
-    /** A source of that memory. */
-    public AddressSource(MemoryInfo info) {
-        this.info = info;
-    }
 
     @Override
     public long alloc(long byteSize) {

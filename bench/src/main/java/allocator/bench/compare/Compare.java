@@ -108,11 +108,6 @@ public final class Compare implements Callable<Integer> {
         this.progress = progress;
     }
 
-    /**
-     * Compares and ends the JVM.
-     *
-     * @param args the options
-     */
     public static void main(String[] args) {
         System.exit(execute(System.out, System.err, args));
     }

@@ -21,12 +21,6 @@ final class SideProcess implements Meter.Sampler {
     private final BufferedReader output;
     private final BufferedWriter input;
 
-    /**
-     * Starts a process.
-     *
-     * @param what what it does, for messages
-     * @param jvmOptions options for its JVM, besides those that it has by itself
-     */
     SideProcess(String what, List<String> command, List<String> jvmOptions) throws IOException {
         this.what = what;
         errors = Files.createTempFile("side", ".log");

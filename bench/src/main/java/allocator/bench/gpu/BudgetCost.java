@@ -61,11 +61,6 @@ public final class BudgetCost {
         long replace(long address, long oldByteSize, long byteSize);
     }
 
-    /**
-     * Runs the benchmark.
-     *
-     * @param args results file, provider
-     */
     public static void main(String[] args) {
         new BudgetCost(args[1]).run(Path.of(args[0]), WARM_UP_ROUNDS, ROUNDS);
     }

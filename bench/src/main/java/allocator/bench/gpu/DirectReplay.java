@@ -17,10 +17,7 @@ final class DirectReplay {
     private final SyncStream[] distinctStreams;
     private final long[] addresses;
 
-    /**
-     * @param trace the trace
-     * @param streams the stream for each number that the trace has; may be one and the same
-     */
+    /** For each number of a stream that the trace has there is one of {@code streams}; they may be one and the same. */
     DirectReplay(Trace trace, SyncStream... streams) {
         this.trace = trace;
         this.streams = streams;
@@ -51,10 +48,7 @@ final class DirectReplay {
     }
 
     /**
-     * The same, without a time, and with the requested bytes counted.
-     *
-     * @param live what lives, of all threads
-     * @param peak receives each value of it
+     * The same, without a time, and with what lives counted, of all threads; {@code peak} receives each value of it.
      */
     void pass(StreamAwareAllocator allocator, AtomicLong live, LongAccumulator peak) {
         final long[] sizes = new long[addresses.length];

@@ -23,13 +23,6 @@ public final class Measurements {
 
     private Measurements() {}
 
-    /**
-     * Reads a file.
-     *
-     * @param file the file
-     * @return what is in it
-     * @throws IOException if it cannot be read
-     */
     public static Measurements read(Path file) throws IOException {
         final Measurements measurements = new Measurements();
         for (String line : Files.readAllLines(file)) {
@@ -47,11 +40,7 @@ public final class Measurements {
         }
     }
 
-    /**
-     * Returns the names of all traces, in the order in which they were measured.
-     *
-     * @return the names
-     */
+    /** Returns the names of all traces, in the order in which they were measured. */
     public Set<String> traces() {
         return traces;
     }
@@ -62,12 +51,8 @@ public final class Measurements {
     }
 
     /**
-     * Returns what a subject held on a trace at the peak, divided by what was requested.
-     *
-     * @param subject the subject
-     * @param trace the trace
-     * @param threads how many threads replayed it
-     * @return the ratio; {@link Double#NaN} if it was not measured
+     * Returns what a subject held on a trace at the peak, divided by what was requested; {@link Double#NaN} if it was
+     * not measured.
      */
     public double heldOverRequested(String subject, String trace, int threads) {
         return value(subject, trace, threads, "peak_held_bytes") / requested(subject, trace, threads);

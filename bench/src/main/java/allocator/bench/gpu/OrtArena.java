@@ -31,8 +31,8 @@ final class OrtArena implements StreamAwareAllocator {
     private final long free;
 
     /**
-     * @param session the session, 0 for none: then there are no statistics, and nothing to release
-     * @param struct the first argument of both functions
+     * Without a session, {@code 0}, there are no statistics, and nothing to release. {@code struct} is the first
+     * argument of both functions.
      */
     OrtArena(MemoryInfo info, long session, long struct, long alloc, long free) {
         this.info = info;

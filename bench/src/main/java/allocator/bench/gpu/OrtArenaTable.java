@@ -28,12 +28,7 @@ public final class OrtArenaTable {
         table = new MarkdownTable(out);
     }
 
-    /**
-     * Prints the page.
-     *
-     * @param args results file, notes
-     * @throws IOException if a file cannot be read
-     */
+    /** Prints the page, of a results file and a file of notes. */
     public static void main(String[] args) throws IOException {
         final List<String> notes = new ArrayList<>(Files.readAllLines(Path.of(args[1])));
         notes.add("ONNX Runtime: " + OnnxRuntimeLibrary.version());

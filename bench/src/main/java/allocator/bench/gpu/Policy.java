@@ -9,11 +9,7 @@ import allocator.spi.AllocatorOptions;
  * @param name the value; empty for the default, also of a provider without this key
  */
 record Policy(String provider, String name) {
-    /**
-     * Reads the arguments of a benchmark.
-     *
-     * @param args the arguments, of which the one at {@code index} is the policy; there may be none
-     */
+    /** Reads the arguments of a benchmark, of which the one at {@code index} is the policy; there may be none. */
     static Policy of(String provider, String[] args, int index) {
         return new Policy(provider, args.length > index ? args[index] : "");
     }

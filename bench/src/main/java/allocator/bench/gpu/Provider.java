@@ -7,11 +7,7 @@ import allocator.spi.SyncStream;
 
 /** What makes the allocators of a benchmark that are called directly. */
 interface Provider extends AutoCloseable {
-    /**
-     * Opens a provider, or one of {@link OrtProvider}.
-     *
-     * @throws IllegalStateException if there is no such provider, or it has no device
-     */
+    /** Opens a provider, or one of {@link OrtProvider}; throws if there is no such provider, or it has no device. */
     static Provider open(String name) {
         return OrtProvider.find(name).orElseGet(() -> SpiProvider.open(name));
     }

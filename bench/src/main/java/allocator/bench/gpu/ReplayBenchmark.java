@@ -40,12 +40,6 @@ public final class ReplayBenchmark {
         this.policy = policy;
     }
 
-    /**
-     * Runs the benchmark.
-     *
-     * @param arguments {@code --direct} or not, results file, provider, trace, policy
-     * @throws Exception if the trace cannot be read
-     */
     public static void main(String[] arguments) throws Exception {
         final boolean isDirect = arguments[0].equals("--direct");
         final String[] args = isDirect ? Arrays.copyOfRange(arguments, 1, arguments.length) : arguments;

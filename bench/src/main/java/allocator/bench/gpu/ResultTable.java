@@ -26,12 +26,7 @@ public final class ResultTable {
         table = new MarkdownTable(out);
     }
 
-    /**
-     * Prints the page.
-     *
-     * @param args results file, notes
-     * @throws IOException if a file cannot be read
-     */
+    /** Prints the page, of a results file and a file of notes. */
     public static void main(String[] args) throws IOException {
         print(Measurements.read(Path.of(args[0])), Files.readAllLines(Path.of(args[1])), System.out);
     }

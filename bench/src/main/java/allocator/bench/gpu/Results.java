@@ -16,10 +16,7 @@ final class Results {
     private final Path file;
     private final String subject;
 
-    /**
-     * @param file where to append
-     * @param subject what is measured, as the table shall call it
-     */
+    /** Appends to a file what is measured of a subject, as the table shall call it. */
     Results(Path file, String subject) {
         this.file = file;
         this.subject = subject;

@@ -38,12 +38,6 @@ public final class ThreadsBenchmark {
         void run(Consumer<Pair> work);
     }
 
-    /**
-     * Runs the benchmark.
-     *
-     * @param args results file, provider
-     * @throws InterruptedException if the process is being ended
-     */
     public static void main(String[] args) throws InterruptedException {
         final Path file = Path.of(args[0]);
         directly(args[1], new Results(file, args[1] + " direct"));

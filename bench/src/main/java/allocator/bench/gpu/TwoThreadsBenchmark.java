@@ -49,12 +49,6 @@ public final class TwoThreadsBenchmark {
         long[] run(DirectReplay replay);
     }
 
-    /**
-     * Runs the benchmark.
-     *
-     * @param args results file, provider, trace, policy
-     * @throws Exception if the trace cannot be read
-     */
     public static void main(String[] args) throws Exception {
         final Policy policy = Policy.of(args[1], args, 3);
         final Trace trace = ReplayBenchmark.load(args[2]);

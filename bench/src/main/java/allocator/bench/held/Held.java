@@ -67,11 +67,6 @@ public final class Held implements Callable<Integer> {
                 .execute(args);
     }
 
-    /**
-     * Runs the command and ends the JVM.
-     *
-     * @param args the options
-     */
     public static void main(String[] args) {
         System.exit(execute(System.out, System.err, args));
     }

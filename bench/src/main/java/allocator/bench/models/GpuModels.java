@@ -113,12 +113,6 @@ public final class GpuModels {
         void close() throws OrtException;
     }
 
-    /**
-     * Measures each model.
-     *
-     * @param args rounds, models with sizes
-     * @throws Exception if a model cannot be run
-     */
     public static void main(String[] args) throws Exception {
         // Before the first options of the CUDA provider, which need the logger of the environment.
         System.out.println("ONNX Runtime " + OrtEnvironment.getEnvironment().getVersion());

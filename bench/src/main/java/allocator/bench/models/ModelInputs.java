@@ -17,10 +17,7 @@ final class ModelInputs {
     private ModelInputs() {}
 
     /**
-     * Makes the inputs of a model. The caller closes them.
-     *
-     * @param batch the first dimension, where it is free
-     * @param size the other free dimensions
+     * Makes the inputs of a model, with the first dimension and the others where they are free. The caller closes them.
      */
     static Map<String, OnnxTensor> of(OrtSession session, int batch, int size) throws OrtException {
         final OrtEnvironment environment = OrtEnvironment.getEnvironment();

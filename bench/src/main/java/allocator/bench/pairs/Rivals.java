@@ -110,11 +110,6 @@ public final class Rivals implements Callable<Integer> {
                 .execute(args);
     }
 
-    /**
-     * Measures and ends the JVM.
-     *
-     * @param args the options
-     */
     public static void main(String[] args) {
         System.exit(execute(System.out, System.err, args));
     }

@@ -44,11 +44,7 @@ final class RivalsPicture {
         return colors;
     }
 
-    /**
-     * Writes the picture.
-     *
-     * @return whether there was anything to draw
-     */
+    /** Writes the picture; returns whether there was anything to draw. */
     boolean write(Path file) throws IOException {
         final List<CategoryChart> charts = new ArrayList<>();
         addChart(charts, 1, "One thread: ns per pair of free and allocation (processor time)");

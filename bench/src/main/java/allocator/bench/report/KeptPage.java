@@ -33,34 +33,19 @@ public final class KeptPage {
     /** Creates options with their defaults. */
     public KeptPage() {}
 
-    /**
-     * Checks the name of the results. To be called before anything is measured.
-     *
-     * @throws ParameterException if it is not a file's name
-     */
+    /** Checks that the name of the results is a file's name. To be called before anything is measured. */
     public void requireName() {
         requireFileName("--keep", name);
     }
 
-    /**
-     * Checks the value of an option.
-     *
-     * @param option the option
-     * @param value its value, if it was given
-     * @throws ParameterException if it is not a file's name
-     */
+    /** Checks that the value of an option, if it was given, is a file's name. */
     public void requireFileName(String option, @Nullable String value) {
         if (value != null && !value.matches(NAME)) {
             throw failure(option + " takes letters, digits, '.', '_' and '-': " + value);
         }
     }
 
-    /**
-     * Returns the exception for options that cannot be used.
-     *
-     * @param message what is wrong
-     * @return the exception, whose throw shows the usage
-     */
+    /** Returns the exception for options that cannot be used, whose throw shows the usage. */
     public ParameterException failure(String message) {
         if (program == null) {
             throw new IllegalStateException("not a mixin of a command line");
@@ -68,11 +53,7 @@ public final class KeptPage {
         return new ParameterException(program.commandLine(), message);
     }
 
-    /**
-     * Returns the lines of a page that say where and when it was measured, each a point of a list.
-     *
-     * @return machine, JDK, commit, date and load
-     */
+    /** Returns the lines of a page that say where and when it was measured, each a point of a list. */
     public String head() {
         return """
                 - machine: %s
@@ -89,22 +70,14 @@ public final class KeptPage {
                         Machine.load());
     }
 
-    /**
-     * Returns a file of results.
-     *
-     * @param fileName its name
-     * @return the file, in the folder of kept results
-     */
+    /** Returns a file in the folder of kept results. */
     public Path file(String fileName) {
         return folder.resolve(fileName);
     }
 
     /**
-     * Returns the file to be kept.
-     *
-     * @param ending such as {@code .svg}
-     * @return the file, in a folder that exists; empty if nothing is to be kept
-     * @throws IOException if the folder cannot be made
+     * Returns the file to be kept, with an ending such as {@code .svg}, in a folder that exists; empty if nothing is to
+     * be kept.
      */
     public Optional<Path> kept(String ending) throws IOException {
         if (name == null) {
@@ -114,12 +87,7 @@ public final class KeptPage {
         return Optional.of(folder.resolve(name + ending));
     }
 
-    /**
-     * Writes the page, if it is to be kept.
-     *
-     * @param page its text
-     * @throws IOException if it cannot be written
-     */
+    /** Writes the page, if it is to be kept. */
     public void write(CharSequence page) throws IOException {
         final Optional<Path> file = kept(".md");
         if (file.isPresent()) {

@@ -12,11 +12,7 @@ import java.util.Locale;
 public final class Machine {
     private Machine() {}
 
-    /**
-     * Describes CPU, processors, memory and system.
-     *
-     * @return one line
-     */
+    /** Describes CPU, processors, memory and system in one line. */
     public static String description() {
         final var system = (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
         return String.format(
@@ -31,32 +27,21 @@ public final class Machine {
                 hugePages());
     }
 
-    /**
-     * Names the JDK that measures.
-     *
-     * @return version and name
-     */
+    /** Names version and name of the JDK that measures. */
     public static String jdk() {
         return Runtime.version() + ", " + System.getProperty("java.vm.name");
     }
 
     /**
-     * Returns how many processes want a processor, on the average of the last minute.
-     *
-     * @return a number with two decimals, or {@code unknown}
+     * Returns how many processes want a processor, on the average of the last minute, with two decimals, or
+     * {@code unknown}.
      */
     public static String load() {
         final double load = ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage();
         return load < 0 ? "unknown" : String.format(Locale.ROOT, "%.2f", load);
     }
 
-    /**
-     * Returns a field of what Linux says of this process.
-     *
-     * @param field such as {@code VmRSS:}
-     * @return a number of KiB; 0 on other systems
-     * @throws IOException if it cannot be read
-     */
+    /** Returns a field of what Linux says of this process, such as {@code VmRSS:}, in KiB; 0 on other systems. */
     public static long kibibytes(String field) throws IOException {
         return kibibytes(Path.of("/proc/self/status"), field);
     }

@@ -26,23 +26,12 @@ public final class Picture {
 
     private Picture() {}
 
-    /**
-     * Returns whether this Java runtime can draw; one that jlink made need not be able to.
-     *
-     * @return whether it can
-     */
+    /** Returns whether this Java runtime can draw; one that jlink made need not be able to. */
     public static boolean isPossible() {
         return ModuleLayer.boot().findModule("java.desktop").isPresent();
     }
 
-    /**
-     * Writes charts to a file.
-     *
-     * @param charts the charts, {@link #WIDTH} wide
-     * @param height the height of each
-     * @param file the file, an SVG
-     * @throws IOException if it cannot be written
-     */
+    /** Writes charts, {@link #WIDTH} wide and each so high, to an SVG. */
     public static void write(List<? extends Chart<?, ?>> charts, int height, Path file) throws IOException {
         final VectorGraphics2D graphics = new VectorGraphics2D();
         for (final Chart<?, ?> chart : charts) {
@@ -57,11 +46,7 @@ public final class Picture {
         Files.writeString(file, out.toString(StandardCharsets.UTF_8).replaceAll("(\\.\\d\\d)\\d+", "$1"));
     }
 
-    /**
-     * Sets what all charts have in common.
-     *
-     * @param styler of a chart
-     */
+    /** Sets what all charts have in common. */
     public static void style(AxesChartStyler styler) {
         styler.setPlotGridVerticalLinesVisible(false);
         styler.setPlotGridLinesColor(new Color(0xdddddd));

@@ -7,10 +7,8 @@ public final class ProcessLog {
     private ProcessLog() {}
 
     /**
-     * Finds the cause of a failure.
-     *
-     * @param log all that was written
-     * @return the last cause of a stack trace, or else the exception, or else the last line
+     * Finds the cause of a failure in all that was written: the last cause of a stack trace, or else the exception, or
+     * else the last line.
      */
     public static String cause(String log) {
         final List<String> lines = log.lines().filter(line -> !line.isBlank()).toList();

@@ -7,12 +7,7 @@ import java.util.List;
 public final class Statistics {
     private Statistics() {}
 
-    /**
-     * Returns the middle value.
-     *
-     * @param values in any order
-     * @return the value in the middle, or the mean of the two in the middle; {@link Double#NaN} of nothing
-     */
+    /** Returns the value in the middle, or the mean of the two in the middle; {@link Double#NaN} of nothing. */
     public static double median(List<Double> values) {
         return median(values.stream().mapToDouble(Double::doubleValue).toArray());
     }
@@ -25,22 +20,12 @@ public final class Statistics {
         return (values[(values.length - 1) / 2] + values[values.length / 2]) / 2;
     }
 
-    /**
-     * Returns the smallest value.
-     *
-     * @param values in any order
-     * @return the smallest; {@link Double#NaN} of nothing
-     */
+    /** Returns the smallest value; {@link Double#NaN} of nothing. */
     public static double min(List<Double> values) {
         return values.stream().mapToDouble(Double::doubleValue).min().orElse(Double.NaN);
     }
 
-    /**
-     * Returns the largest value.
-     *
-     * @param values in any order
-     * @return the largest; {@link Double#NaN} of nothing
-     */
+    /** Returns the largest value; {@link Double#NaN} of nothing. */
     public static double max(List<Double> values) {
         return values.stream().mapToDouble(Double::doubleValue).max().orElse(Double.NaN);
     }

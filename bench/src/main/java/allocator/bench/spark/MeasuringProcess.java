@@ -12,14 +12,8 @@ public final class MeasuringProcess {
     private MeasuringProcess() {}
 
     /**
-     * Runs a program. It is ended if that takes too long, or the calling thread is interrupted.
-     *
-     * @param program its command and environment
-     * @param name what it measures, for messages
-     * @param longestMinutes the most minutes that it may take, above zero
-     * @return the lines of its standard output
-     * @throws IOException if it cannot be started, fails, or takes longer
-     * @throws InterruptedException if the thread is interrupted
+     * Runs a program, and returns the lines of its standard output. It is ended if that takes too many minutes, or the
+     * calling thread is interrupted.
      */
     public static List<String> run(ProcessBuilder program, String name, int longestMinutes)
             throws IOException, InterruptedException {

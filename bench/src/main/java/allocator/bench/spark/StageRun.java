@@ -69,11 +69,6 @@ public final class StageRun implements Callable<Integer> {
                 .execute(args);
     }
 
-    /**
-     * Measures and ends the JVM.
-     *
-     * @param args the options
-     */
     public static void main(String[] args) {
         System.exit(execute(System.out, System.err, args));
     }

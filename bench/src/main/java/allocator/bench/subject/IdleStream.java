@@ -6,11 +6,7 @@ import allocator.spi.SyncStream;
 
 /** A stream without work, which no other stream waits for: its memory stays its own. */
 public final class IdleStream extends SyncStream {
-    /**
-     * Creates a stream.
-     *
-     * @param memory the memory whose device it belongs to
-     */
+    /** Creates a stream of the device of a memory. */
     public IdleStream(MemoryInfo memory) {
         super(memory);
     }

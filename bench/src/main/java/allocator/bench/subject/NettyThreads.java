@@ -10,12 +10,7 @@ import java.util.concurrent.TimeUnit;
  * several threads, JMH may give a thread's blocks to another thread between two iterations.
  */
 public final class NettyThreads extends ThreadPoolExecutor {
-    /**
-     * Makes the threads; called by JMH.
-     *
-     * @param count how many threads there are
-     * @param prefix how their names begin
-     */
+    /** Makes the threads; called by JMH. */
     public NettyThreads(int count, String prefix) {
         super(count, count, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), work -> {
             final Thread thread = new FastThreadLocalThread(work, prefix + "-netty");

@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -62,21 +63,7 @@ public enum SubjectType {
             List.of(ARENA, ARENA_QUICK, ARENA_COMPACT, ARENA_STREAMS, CPU_REFERENCE, SESSION, SESSION_STREAMS, BRIDGE);
 
     /** What a run measures by default. */
-    public static final List<SubjectType> USUAL = List.of(
-            ARENA,
-            ARENA_QUICK,
-            ARENA_COMPACT,
-            ARENA_STREAMS,
-            ORT,
-            NETTY_POOLED,
-            NETTY_ADAPTIVE,
-            ARROW,
-            JDK_CONFINED,
-            JDK_SHARED,
-            MALLOC,
-            JEMALLOC,
-            MIMALLOC,
-            TCMALLOC);
+    public static final List<SubjectType> USUAL = List.copyOf(EnumSet.range(ARENA, TCMALLOC));
 
     /** What a first look measures. */
     public static final List<SubjectType> FEW = List.of(ARENA, ARENA_QUICK, ARENA_STREAMS, ORT, NETTY_POOLED, MALLOC);

@@ -27,10 +27,8 @@ final class ForeignFile {
     private ForeignFile() {}
 
     /**
-     * Describes a file that is given in place of a trace or a log.
-     *
-     * @param file the file
-     * @return what it is, and what to do with it; empty if it may be a trace or a log, or cannot be read
+     * Says what a file is that is given in place of a trace or a log, and what to do with it; empty if it may be one of
+     * them, or cannot be read.
      */
     static Optional<String> describe(Path file) {
         try (InputStream in = Files.newInputStream(file)) {
@@ -47,12 +45,7 @@ final class ForeignFile {
         }
     }
 
-    /**
-     * Rejects a file that is given in place of a trace or a log.
-     *
-     * @param file the file
-     * @throws CommandException if it is something else, with what it is
-     */
+    /** Rejects a file that is something else than a trace or a log, and says what it is. */
     static void reject(Path file) {
         describe(file).ifPresent(what -> {
             throw new CommandException(file + ": " + what);

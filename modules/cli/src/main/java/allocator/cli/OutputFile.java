@@ -48,22 +48,14 @@ final class OutputFile {
         }
     }
 
-    /**
-     * Checks that another option of the command does not name the same file.
-     *
-     * @throws UsageException if it does
-     */
+    /** Checks that another option of the command does not name the same file. */
     void requireOther(OutputFile other) {
         if (target.equals(other.target) && isReplaced()) {
             throw new UsageException(message(other.option + " names the same file"));
         }
     }
 
-    /**
-     * Checks that this is not a file that the command reads.
-     *
-     * @throws UsageException if it is
-     */
+    /** Checks that this is not a file that the command reads. */
     void requireNot(Path input) {
         try {
             if (Files.exists(target) && Files.exists(input) && Files.isSameFile(target, input)) {
@@ -93,20 +85,12 @@ final class OutputFile {
         return option + " " + given + ": " + reason;
     }
 
-    /**
-     * Writes the file.
-     *
-     * @throws CommandException if that fails; the target is unchanged
-     */
+    /** Writes the file, or throws and leaves the target unchanged. */
     void write(String text) {
         write(text.getBytes(StandardCharsets.UTF_8));
     }
 
-    /**
-     * Writes the file.
-     *
-     * @throws CommandException if that fails; the target is unchanged
-     */
+    /** Writes the file, or throws and leaves the target unchanged. */
     void write(byte[] content) {
         try {
             if (isReplaced()) {

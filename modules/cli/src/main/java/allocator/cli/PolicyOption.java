@@ -22,11 +22,7 @@ final class PolicyOption {
 
     private PolicyOption() {}
 
-    /**
-     * Reads the values, which commas separate.
-     *
-     * @param given the settings of {@code --option}
-     */
+    /** Reads the values, which commas separate, beside the settings of {@code --option}. */
     static List<String> parse(String text, AllocatorOptions given) {
         final List<String> policies =
                 Arrays.stream(text.split(",", -1)).map(String::strip).toList();

@@ -59,11 +59,7 @@ abstract class ResultCommand implements Callable<Integer> {
         return isJsonOnly() ? null : outputFile("--json", jsonFile);
     }
 
-    /**
-     * Checks a file that this command is to write; {@code null} if none was given.
-     *
-     * @throws UsageException if it cannot be a file, or another option names it too
-     */
+    /** Checks a file that this command is to write, and no other option names; {@code null} if none was given. */
     final @Nullable OutputFile outputFile(String option, @Nullable Path given) {
         if (given == null) {
             return null;
@@ -75,10 +71,7 @@ abstract class ResultCommand implements Callable<Integer> {
     }
 
     /**
-     * Checks that no file to be written is one that is read. To be called with each input, after the outputs.
-     *
-     * @param input a file, or the name of something that is none
-     * @throws UsageException if it is one of them
+     * Checks that no file to be written is this input, which may be no file. To be called with each, after the outputs.
      */
     final void requireNoOutput(String input) {
         final Path file;
@@ -91,11 +84,7 @@ abstract class ResultCommand implements Callable<Integer> {
     }
 
     /**
-     * Checks that an input is no file without content, whose kind cannot be known.
-     *
-     * @param input a file, or the name of something that is none
-     * @param kinds what it is not, for the message
-     * @throws CommandException if it is an empty file
+     * Checks that an input is no file without content, whose kind cannot be known; {@code kinds} says what it is not.
      */
     static void requireContent(String input, String kinds) {
         try {

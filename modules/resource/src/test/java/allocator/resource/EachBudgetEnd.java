@@ -3,15 +3,14 @@ package allocator.resource;
 import static allocator.resource.EachEnd.require;
 
 import allocator.provider.support.budget.Budget;
-import allocator.testkit.Ends;
-import allocator.testkit.StackEnds;
+import allocator.testkit.HeapEnds;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** A call of new budgets at each end; a part of {@link EachEnd}. */
-final class EachBudgetEnd implements StackEnds.Subject {
+final class EachBudgetEnd implements HeapEnds.Subject {
     private static final long BYTES = 100;
     private static final long LIMIT = 1000;
 
@@ -45,9 +44,9 @@ final class EachBudgetEnd implements StackEnds.Subject {
     private final Budget two = one.child("two", Budget.UNLIMITED);
     private @Nullable Budget reserved;
 
-    static void run(Ends ends) {
+    static void run() {
         for (Kind kind : Kind.values()) {
-            ends.each("budget, " + kind, () -> new EachBudgetEnd(kind));
+            HeapEnds.each("budget, " + kind, () -> new EachBudgetEnd(kind));
         }
     }
 

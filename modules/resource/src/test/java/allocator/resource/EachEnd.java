@@ -10,10 +10,8 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
-import allocator.testkit.Ends;
 import allocator.testkit.FakeStream;
 import allocator.testkit.HeapEnds;
-import allocator.testkit.StackEnds;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -166,27 +164,27 @@ final class EachEnd {
     private EachEnd() {}
 
     public static void main(String[] args) {
-        ScopedValue.where(RequestBudgetResource.CURRENT, REQUEST).run(() -> run(HeapEnds::each));
+        ScopedValue.where(RequestBudgetResource.CURRENT, REQUEST).run(EachEnd::run);
     }
 
-    private static void run(Ends ends) {
-        each(ends, "statistics", EachEnd::statistics);
-        each(ends, "leak tracking", EachEnd::tracked);
-        each(ends, "sampled leak tracking", EachEnd::sampled);
-        each(ends, "budget", EachEnd::budget);
-        each(ends, "budget of a request", EachEnd::request);
-        each(ends, "alignment", EachEnd::aligned);
-        each(ends, "fallback", EachEnd::fallback);
-        each(ends, "allocator", EachEnd::allocator);
-        each(ends, "resource of an allocator", EachEnd::ofAllocator);
-        EachBudgetEnd.run(ends);
-        EachSampleEnd.run(ends);
-        EachTrackedEnd.run(ends);
+    private static void run() {
+        each("statistics", EachEnd::statistics);
+        each("leak tracking", EachEnd::tracked);
+        each("sampled leak tracking", EachEnd::sampled);
+        each("budget", EachEnd::budget);
+        each("budget of a request", EachEnd::request);
+        each("alignment", EachEnd::aligned);
+        each("fallback", EachEnd::fallback);
+        each("allocator", EachEnd::allocator);
+        each("resource of an allocator", EachEnd::ofAllocator);
+        EachBudgetEnd.run();
+        EachSampleEnd.run();
+        EachTrackedEnd.run();
     }
 
-    private static void each(Ends ends, String name, Supplier<Books> maker) {
+    private static void each(String name, Supplier<Books> maker) {
         for (Kind kind : Kind.values()) {
-            ends.each(name + ", " + kind, () -> new Call(maker.get(), kind));
+            HeapEnds.each(name + ", " + kind, () -> new Call(maker.get(), kind));
         }
     }
 
@@ -255,7 +253,7 @@ final class EachEnd {
     }
 
     /** A call of a new resource. */
-    private static final class Call implements StackEnds.Subject {
+    private static final class Call implements HeapEnds.Subject {
         private final Books books;
         private final Kind kind;
 

@@ -4,14 +4,13 @@ import static allocator.resource.EachEnd.require;
 
 import allocator.resource.leak.LeakTrackingResource;
 import allocator.spi.MemoryInfo;
-import allocator.testkit.Ends;
-import allocator.testkit.StackEnds;
+import allocator.testkit.HeapEnds;
 
 /**
  * A call of a new sample of all allocations at each end; a part of {@link EachEnd}. The sample may lack that
  * allocation, but later ones at its address are recorded.
  */
-final class EachSampleEnd implements StackEnds.Subject {
+final class EachSampleEnd implements HeapEnds.Subject {
     private static final long BYTES = 100;
     private static final long ADDRESS = 4096;
 
@@ -46,8 +45,8 @@ final class EachSampleEnd implements StackEnds.Subject {
     private final Source source = new Source();
     private final LeakTrackingResource sampled = LeakTrackingResource.sampled(source, 1);
 
-    static void run(Ends ends) {
-        ends.each("sample", EachSampleEnd::new);
+    static void run() {
+        HeapEnds.each("sample", EachSampleEnd::new);
     }
 
     @Override

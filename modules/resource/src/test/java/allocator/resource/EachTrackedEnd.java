@@ -11,15 +11,14 @@ import allocator.resource.tracked.TrackedBlockException;
 import allocator.resource.tracked.TrackedLaunch;
 import allocator.resource.tracked.TrackedMemory;
 import allocator.spi.SyncStream;
-import allocator.testkit.Ends;
 import allocator.testkit.FakeStream;
-import allocator.testkit.StackEnds;
+import allocator.testkit.HeapEnds;
 import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** A call of a new tracked memory at each end; a part of {@link EachEnd}. */
-final class EachTrackedEnd implements StackEnds.Subject {
+final class EachTrackedEnd implements HeapEnds.Subject {
     private static final SyncStream ONE = new FakeStream();
     private static final SyncStream OTHER = new FakeStream();
 
@@ -73,10 +72,10 @@ final class EachTrackedEnd implements StackEnds.Subject {
     private final TrackedMemory memory;
     private @Nullable TrackedBlock block;
 
-    static void run(Ends ends) {
+    static void run() {
         for (Kind kind : Kind.values()) {
-            ends.each("tracked memory, " + kind, () -> new EachTrackedEnd(kind, false));
-            ends.each("checked memory, " + kind, () -> new EachTrackedEnd(kind, true));
+            HeapEnds.each("tracked memory, " + kind, () -> new EachTrackedEnd(kind, false));
+            HeapEnds.each("checked memory, " + kind, () -> new EachTrackedEnd(kind, true));
         }
     }
 

@@ -7,11 +7,9 @@ import allocator.runtime.metrics.ObservedAllocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryRange;
-import allocator.testkit.Ends;
 import allocator.testkit.FakeAllocator;
 import allocator.testkit.FakeFactory;
 import allocator.testkit.HeapEnds;
-import allocator.testkit.StackEnds;
 import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
 import java.util.HashSet;
@@ -29,35 +27,34 @@ final class EachEnd {
     private EachEnd() {}
 
     public static void main(String[] args) {
-        final Ends ends = HeapEnds::each;
-        EachLeaseEnd.run(ends);
-        sessions(ends);
-        ends.each("register", () -> new Registered(false, Registered::register));
-        ends.each("unregister", () -> new Registered(true, Registered::unregister));
-        ends.each("open a session", () -> new Registered(true, Registered::openSession).observed());
-        ends.each("run", () -> Registered.withSession(Registered::run));
-        ends.each("open a stream", () -> Registered.withSession(registered -> registered.session.openStream()));
-        ends.each("copy", () -> Registered.withSession(Registered::copy));
-        ends.each(
+        EachLeaseEnd.run();
+        sessions();
+        HeapEnds.each("register", () -> new Registered(false, Registered::register));
+        HeapEnds.each("unregister", () -> new Registered(true, Registered::unregister));
+        HeapEnds.each("open a session", () -> new Registered(true, Registered::openSession).observed());
+        HeapEnds.each("run", () -> Registered.withSession(Registered::run));
+        HeapEnds.each("open a stream", () -> Registered.withSession(registered -> registered.session.openStream()));
+        HeapEnds.each("copy", () -> Registered.withSession(Registered::copy));
+        HeapEnds.each(
                 "close of a session",
                 () -> Registered.withSession(Registered::closeSession).observed());
-        ends.each("create a shared allocator", () -> new Registered(true, Registered::createShared));
-        ends.each("release a shared allocator", () -> new Registered(true, Registered::releaseShared));
-        ends.each("share an allocator", () -> new Registered(true, Registered::share));
-        ends.each("close of the environment", () -> new Registered(true, Registered::close));
+        HeapEnds.each("create a shared allocator", () -> new Registered(true, Registered::createShared));
+        HeapEnds.each("release a shared allocator", () -> new Registered(true, Registered::releaseShared));
+        HeapEnds.each("share an allocator", () -> new Registered(true, Registered::share));
+        HeapEnds.each("close of the environment", () -> new Registered(true, Registered::close));
     }
 
-    private static void sessions(Ends ends) {
-        ends.each("beans", () -> Registered.with(EnvironmentBuilder.JMX, "1", Registered::openSession));
-        ends.each(
+    private static void sessions() {
+        HeapEnds.each("beans", () -> Registered.with(EnvironmentBuilder.JMX, "1", Registered::openSession));
+        HeapEnds.each(
                 "allocate",
                 () -> Registered.with(EnvironmentBuilder.LEAKS, "full", Registered::allocate)
                         .opened());
-        ends.each("load an initializer", () -> Registered.withSession(Registered::loadInitializer));
-        ends.each(
+        HeapEnds.each("load an initializer", () -> Registered.withSession(Registered::loadInitializer));
+        HeapEnds.each(
                 "free after the close",
                 () -> Registered.withSession(Registered::free).closedWithABlock());
-        ends.each(
+        HeapEnds.each(
                 "close in a run",
                 () -> Registered.withSession(registered -> registered.session.run(RunOptions.DEFAULT, run -> {
                     run.stream(0);
@@ -82,7 +79,7 @@ final class EachEnd {
     }
 
     /** A provider whose calls fail before they do anything, and an environment. */
-    private static final class Registered implements StackEnds.Subject {
+    private static final class Registered implements HeapEnds.Subject {
         private static final ObjectName BEANS = beans();
 
         private final FakeFactory fake = FakeFactory.gpu("Cuda");

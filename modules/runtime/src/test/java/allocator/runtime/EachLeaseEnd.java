@@ -8,10 +8,9 @@ import allocator.runtime.lifetime.AllocatorInstances;
 import allocator.runtime.lifetime.AllocatorReference;
 import allocator.runtime.lifetime.Lease;
 import allocator.spi.Allocator;
-import allocator.testkit.Ends;
 import allocator.testkit.FakeAllocator;
 import allocator.testkit.FakeDevice;
-import allocator.testkit.StackEnds;
+import allocator.testkit.HeapEnds;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
@@ -20,20 +19,20 @@ import java.util.function.Consumer;
 final class EachLeaseEnd {
     private EachLeaseEnd() {}
 
-    static void run(Ends ends) {
-        ends.each("last free", () -> new Leased(true, Lease::leave));
-        ends.each("close", () -> new Leased(false, Lease::close));
-        ends.each(
+    static void run() {
+        HeapEnds.each("last free", () -> new Leased(true, Lease::leave));
+        HeapEnds.each("close", () -> new Leased(false, Lease::close));
+        HeapEnds.each(
                 "pause",
                 () -> new Leased(false, lease -> {
                     lease.pauseAllocations();
                     lease.resumeAllocations();
                 }));
-        ends.each("use", Used::new);
+        HeapEnds.each("use", Used::new);
     }
 
     /** A lease, alone. */
-    private static final class Leased implements StackEnds.Subject {
+    private static final class Leased implements HeapEnds.Subject {
         private final AllocatorInstances instances = new AllocatorInstances();
         private final AllocatorReference reference;
         private final Lease lease;
@@ -85,7 +84,7 @@ final class EachLeaseEnd {
     }
 
     /** Uses of one instance, of which the last is made where the table of users is full. */
-    private static final class Used implements StackEnds.Subject {
+    private static final class Used implements HeapEnds.Subject {
         private final AllocatorInstances instances = new AllocatorInstances();
         private final Allocator allocator = new FakeAllocator(FakeDevice.INFO);
         private final List<Lease> leases = new ArrayList<>();

@@ -7,21 +7,14 @@ public final class LaneAccess {
     private LaneAccess() {}
 
     /**
-     * Gives a stream a lane other than the main one, as contention would.
-     *
-     * @param arena the arena
-     * @param stream the stream; nothing happens if it has such a lane, or there is but one
+     * Gives a stream a lane other than the main one, as contention would, unless it has such a lane, or there is but
+     * one.
      */
     public static void leaveMainLane(BfcArena arena, SyncStream stream) {
         arena.lanes.choice.leaveMainLane(LaneChoice.requester(stream));
     }
 
-    /**
-     * Returns whether all lanes are closed, or none.
-     *
-     * @param arena the arena
-     * @return false if some are
-     */
+    /** Returns whether all lanes are closed, or none. */
     public static boolean isWhollyOpenOrClosed(BfcArena arena) {
         return arena.lanes.locked(
                 each -> each.stream().map(Lane::isClosed).distinct().count() == 1);

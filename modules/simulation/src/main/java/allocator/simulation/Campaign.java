@@ -61,12 +61,7 @@ public final class Campaign implements Callable<Integer> {
 
     private Campaign() {}
 
-    /**
-     * Runs programs and prints the outcome.
-     *
-     * @param arguments the options
-     * @return 0 if all passed, 1 if one failed, 2 for invalid options
-     */
+    /** Runs programs and prints the outcome; returns 0 if all passed, 1 if one failed, 2 for invalid options. */
     public static int run(String... arguments) {
         return new CommandLine(new Campaign())
                 .setCaseInsensitiveEnumValuesAllowed(true)

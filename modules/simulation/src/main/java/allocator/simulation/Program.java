@@ -22,13 +22,7 @@ public record Program(long seed, WorldType world, long settings, List<List<Op>> 
     private static final int MOST_OPERATIONS = 24;
     private static final int MOST_CHOICES = 1 << 20;
 
-    /**
-     * Makes a program.
-     *
-     * @param seed decides about everything
-     * @param worlds the systems to choose from
-     * @return the program, the same for the same arguments
-     */
+    /** Makes a program of one of these systems, the same for the same arguments. */
     public static Program of(long seed, List<WorldType> worlds) {
         final SplittableRandom random = new SplittableRandom(seed);
         final WorldType world = worlds.get(random.nextInt(worlds.size()));

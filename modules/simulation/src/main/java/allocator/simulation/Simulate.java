@@ -8,23 +8,14 @@ import java.util.Arrays;
 public final class Simulate {
     private Simulate() {}
 
-    /**
-     * Runs the command.
-     *
-     * @param arguments see {@link Campaign}
-     * @throws Throwable what the simulation itself throws
-     */
+    /** Runs the command with the arguments of {@link Campaign}. */
     public static void main(String... arguments) throws Throwable {
         System.exit(run(new SimulationLoader(Simulate.class.getClassLoader()), arguments));
     }
 
     /**
-     * Runs the command with the classes of a loader.
-     *
-     * @param loader has the instrumented product
-     * @param arguments the arguments of the command
-     * @return the exit status: 0 if all programs passed, 1 if one failed, 2 for invalid arguments
-     * @throws Throwable what the simulation itself throws
+     * Runs the command with the classes of a loader, which has the instrumented product; returns the exit status: 0 if
+     * all programs passed, 1 if one failed, 2 for invalid arguments.
      */
     public static int run(SimulationLoader loader, String... arguments) throws Throwable {
         try {

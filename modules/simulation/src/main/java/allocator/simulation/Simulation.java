@@ -22,20 +22,12 @@ public final class Simulation {
     /** Schedules tried for a smaller program. */
     private static final int SCHEDULES = 40;
 
-    /**
-     * A program that failed.
-     *
-     * @param program the program
-     * @param world the settings of the system
-     * @param cause the violation
-     */
+    /** A program that failed, the settings of its system, and the violation. */
     public record Failed(Program program, String world, Throwable cause) {}
 
     /**
-     * What a program did.
-     *
-     * @param failed the failure, if it failed
-     * @param fingerprint of its schedule, the same whenever the program runs
+     * What a program did: the failure, if it failed, and a fingerprint of its schedule, the same whenever the program
+     * runs.
      */
     public record Outcome(Optional<Failed> failed, long fingerprint) {}
 
@@ -45,12 +37,6 @@ public final class Simulation {
 
     private Simulation() {}
 
-    /**
-     * Runs a program.
-     *
-     * @param program the program
-     * @return whether it failed, and its schedule
-     */
     public static Outcome run(Program program) {
         restartStreamIds();
         final World world = program.world().open(program.settings());
@@ -95,10 +81,8 @@ public final class Simulation {
     }
 
     /**
-     * Leaves out operations and threads as long as the program still fails under some schedule.
-     *
-     * @param failed a program that failed
-     * @return the smallest one found
+     * Leaves out operations and threads as long as the program still fails under some schedule; returns the smallest
+     * program found.
      */
     public static Failed shrink(Failed failed) {
         Failed smallest = failed;

@@ -3,11 +3,8 @@ package allocator.simulation;
 /** A system under test with an obvious model beside it. A violation throws an {@link AssertionError}. */
 public interface World {
     /**
-     * Performs an operation and checks what it did. Called by one simulated thread; others go on while instrumented
-     * code runs in it.
-     *
-     * @param thread the number of the thread
-     * @param op the operation
+     * Performs an operation and checks what it did. Called by one simulated thread, of this number; others go on while
+     * instrumented code runs in it.
      */
     void perform(int thread, Op op);
 
@@ -17,11 +14,7 @@ public interface World {
      */
     void finish();
 
-    /**
-     * Describes the settings.
-     *
-     * @return the settings, for a report
-     */
+    /** Returns the settings, for a report. */
     @Override
     String toString();
 }

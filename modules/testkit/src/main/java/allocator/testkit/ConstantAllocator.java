@@ -16,11 +16,6 @@ public class ConstantAllocator implements Allocator {
 
     private final MemoryInfo info;
 
-    /**
-     * Creates an allocator.
-     *
-     * @param info what {@link #info} returns
-     */
     public ConstantAllocator(MemoryInfo info) {
         this.info = info;
     }
@@ -45,11 +40,6 @@ public class ConstantAllocator implements Allocator {
 
     /** A {@code ConstantAllocator} that is aware of streams. */
     public static final class StreamAware extends ConstantAllocator implements StreamAwareAllocator {
-        /**
-         * Creates an allocator.
-         *
-         * @param info what {@link #info} returns
-         */
         public StreamAware(MemoryInfo info) {
             super(info);
         }

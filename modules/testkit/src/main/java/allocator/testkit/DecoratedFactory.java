@@ -26,12 +26,7 @@ public final class DecoratedFactory extends ForwardingFactory {
         }
     }
 
-    /**
-     * Creates a provider.
-     *
-     * @param factory creates the allocators
-     * @param decorator decorates them, each once
-     */
+    /** Creates a provider of the allocators of another one, each decorated once. */
     public DecoratedFactory(EpFactory factory, UnaryOperator<Allocator> decorator) {
         super(factory);
         this.decorator = decorator;

@@ -14,14 +14,7 @@ import java.util.TreeMap;
 public final class DefaultedFactory extends ForwardingFactory {
     private final OptionKey<String> key;
 
-    /**
-     * Creates a provider.
-     *
-     * @param factory receives the calls
-     * @param name the key whose default is replaced
-     * @param value its default here
-     * @param others other values that it accepts
-     */
+    /** Creates a provider that replaces the default of a key, and accepts the given other values of it. */
     public DefaultedFactory(EpFactory factory, String name, String value, Set<String> others) {
         super(factory);
         final Map<String, String> values = new TreeMap<>(Map.of(value, value));
@@ -29,12 +22,7 @@ public final class DefaultedFactory extends ForwardingFactory {
         key = OptionKey.choice(name, value, values, "a default of the test's");
     }
 
-    /**
-     * Creates a provider whose arenas are on pages unless the options name another policy.
-     *
-     * @param factory receives the calls
-     * @return the provider
-     */
+    /** Creates a provider whose arenas are on pages unless the options name another policy. */
     public static DefaultedFactory compact(EpFactory factory) {
         return new DefaultedFactory(factory, "arena.policy", "compact", Set.of("best-fit", "quick-fit"));
     }

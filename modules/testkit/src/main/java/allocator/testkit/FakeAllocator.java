@@ -43,21 +43,12 @@ public class FakeAllocator implements Allocator {
     private volatile MemoryInfo info;
     private volatile AllocatorOptions effectiveOptions = AllocatorOptions.EMPTY;
 
-    /**
-     * Creates an allocator without a limit.
-     *
-     * @param info what {@link #info} returns
-     */
+    /** Creates an allocator without a limit. */
     public FakeAllocator(MemoryInfo info) {
         this.info = info;
     }
 
-    /**
-     * Sets the hook.
-     *
-     * @param hook called with the name of each operation
-     * @return this allocator
-     */
+    /** Sets the hook, which is called with the name of each operation. */
     public final FakeAllocator before(Consumer<String> hook) {
         before = hook;
         return this;
@@ -66,54 +57,31 @@ public class FakeAllocator implements Allocator {
     /**
      * Sets where a line for each allocation and each free goes: {@code alloc 100}, {@code alloc 100 on 2}, {@code free
      * 100}; the number of a stream is its handle. Failed allocations have a line too.
-     *
-     * @param lines receives each line
-     * @return this allocator
      */
     public final FakeAllocator log(Consumer<String> lines) {
         log = lines;
         return this;
     }
 
-    /**
-     * Sets the limit.
-     *
-     * @param byteSize the most bytes in use at one time
-     * @return this allocator
-     */
+    /** Sets the most bytes in use at one time. */
     public final FakeAllocator limit(long byteSize) {
         limit = byteSize;
         return this;
     }
 
-    /**
-     * Sets the level.
-     *
-     * @param level what {@link #spiLevel()} returns from now on
-     * @return this allocator
-     */
+    /** Sets what {@link #spiLevel()} returns from now on. */
     public final FakeAllocator spiLevel(int level) {
         spiLevel = level;
         return this;
     }
 
-    /**
-     * Sets the info.
-     *
-     * @param memory what {@link #info()} returns from now on
-     * @return this allocator
-     */
+    /** Sets what {@link #info()} returns from now on. */
     public final FakeAllocator info(MemoryInfo memory) {
         info = memory;
         return this;
     }
 
-    /**
-     * Sets the effective options.
-     *
-     * @param options what {@link #effectiveOptions()} returns from now on
-     * @return this allocator
-     */
+    /** Sets what {@link #effectiveOptions()} returns from now on. */
     public final FakeAllocator effectiveOptions(AllocatorOptions options) {
         effectiveOptions = options;
         return this;
@@ -124,29 +92,18 @@ public class FakeAllocator implements Allocator {
         isClosed = true;
     }
 
-    /**
-     * Returns whether the allocator is closed.
-     *
-     * @return {@code true} after {@link #close}
-     */
     public final boolean isClosed() {
         return isClosed;
     }
 
-    /**
-     * Returns the live blocks.
-     *
-     * @return a view of the requested sizes by address
-     */
+    /** Returns a view of the requested sizes of live blocks by address. */
     public final Map<Long, Long> live() {
         return Collections.unmodifiableMap(live);
     }
 
     /**
-     * Returns how often a method was called.
-     *
-     * @param operation the name of the method, as the hook sees it
-     * @return the calls that the hook let pass, without those that failed because the allocator was closed
+     * Returns how often a method, named as the hook sees it, was called: the calls that the hook let pass, without
+     * those that failed because the allocator was closed.
      */
     public final int calls(String operation) {
         final AtomicInteger count = calls.get(operation);
@@ -244,31 +201,18 @@ public class FakeAllocator implements Allocator {
         private volatile SyncStream lastStream;
         private volatile boolean isOrderedByDevice;
 
-        /**
-         * Creates an allocator without a limit.
-         *
-         * @param info what {@link #info} returns
-         */
+        /** Creates an allocator without a limit. */
         public Full(MemoryInfo info) {
             super(info);
         }
 
-        /**
-         * Sets whether the device orders the memory.
-         *
-         * @param value what {@link #isOrderedByDevice()} returns from now on
-         * @return this allocator
-         */
+        /** Sets what {@link #isOrderedByDevice()} returns from now on. */
         public final Full orderedByDevice(boolean value) {
             isOrderedByDevice = value;
             return this;
         }
 
-        /**
-         * Returns the stream of the last {@link #allocOnStream}.
-         *
-         * @return the stream; {@code null} before the first such call
-         */
+        /** Returns the stream of the last {@link #allocOnStream}; {@code null} before the first such call. */
         public final SyncStream lastStream() {
             return lastStream;
         }

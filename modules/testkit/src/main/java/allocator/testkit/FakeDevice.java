@@ -50,31 +50,20 @@ public class FakeDevice implements Allocator, UnreturnedMemory {
     /** Creates a device of 32 TiB. */
     public FakeDevice() {}
 
-    /**
-     * Sets the size of the device.
-     *
-     * @param byteSize the most bytes that are allocated at one time
-     * @return this device
-     */
+    /** Sets the most bytes that are allocated at one time. */
     public final synchronized FakeDevice capacity(long byteSize) {
         capacity = byteSize;
         return this;
     }
 
-    /**
-     * Makes allocations fail with a {@link DeviceException}.
-     *
-     * @param which whether a call fails, by its number from 0
-     */
+    /** Makes allocations fail with a {@link DeviceException}, by the number of the call from 0. */
     public final synchronized void failAllocs(IntPredicate which) {
         allocFails = which;
     }
 
     /**
-     * Makes the device refuse memory: it is unreturned.
-     *
-     * @param which whether the device refuses, by the number of the call from 0: frees of live blocks, and each piece
-     *     of unreturned memory that is offered again
+     * Makes the device refuse memory, which is unreturned then, by the number of the call from 0: frees of live blocks,
+     * and each piece of unreturned memory that is offered again.
      */
     public final synchronized void failFrees(IntPredicate which) {
         freeFails = which;
@@ -109,11 +98,7 @@ public class FakeDevice implements Allocator, UnreturnedMemory {
         }
     }
 
-    /**
-     * Ends a live block and leaves its memory unreturned, as the free of a device that refuses it does.
-     *
-     * @param address the block
-     */
+    /** Ends a live block and leaves its memory unreturned, as the free of a device that refuses it does. */
     protected final synchronized void leaveUnreturned(long address) {
         requireLive(address);
         unreturned.add(address);
@@ -150,67 +135,42 @@ public class FakeDevice implements Allocator, UnreturnedMemory {
         return SpiLevel.CURRENT;
     }
 
-    /**
-     * Returns the sum of the sizes of all live allocations and of the unreturned memory.
-     *
-     * @return the bytes, as requested
-     */
+    /** Returns the sum of the requested sizes of all live allocations and of the unreturned memory. */
     public final synchronized long liveBytes() {
         return held.values().stream().mapToLong(Long::longValue).sum();
     }
 
-    /**
-     * Returns how many allocations are live or unreturned.
-     *
-     * @return their number
-     */
+    /** Returns how many allocations are live or unreturned. */
     public final synchronized int liveBlocks() {
         return held.size();
     }
 
-    /**
-     * Returns how often {@link #alloc} was called.
-     *
-     * @return the number of calls, failed ones included
-     */
+    /** Returns how often {@link #alloc} was called, failed calls included. */
     public final synchronized int allocCalls() {
         return allocCalls;
     }
 
     /**
-     * Returns how often memory was offered to the device, by frees of live blocks and by {@link #returnAgain}.
-     *
-     * @return the number of offers, refused ones included
+     * Returns how often memory was offered to the device, by frees of live blocks and by {@link #returnAgain}, refused
+     * or not.
      */
     public final synchronized int freeCalls() {
         return freeCalls;
     }
 
-    /**
-     * Returns the size of every call of {@link #alloc}.
-     *
-     * @return the sizes in order, those of failed calls included
-     */
+    /** Returns the sizes of all calls of {@link #alloc} in order, failed ones included. */
     public final synchronized List<Long> requestedSizes() {
         return List.copyOf(requestedSizes);
     }
 
-    /**
-     * Returns the address of an allocation, live or freed.
-     *
-     * @param index the number of the allocation from 0, failed ones not counted
-     * @return its first address
-     */
+    /** Returns the address of an allocation, live or freed, by its number from 0; failed ones are not counted. */
     public final synchronized long base(int index) {
         return bases.get(index);
     }
 
     /**
-     * Names an address by the allocation that it lies in or behind.
-     *
-     * @param address any address
-     * @return the number of the allocation and the distance from its start, such as {@code r1+256}; the address in
-     *     hexadecimal if it lies before the first one
+     * Names an address by the allocation that it lies in or behind and the distance from its start, such as
+     * {@code r1+256}; returns it in hexadecimal if it lies before the first one.
      */
     public final synchronized String describe(long address) {
         for (int index = bases.size() - 1; index >= 0; index--) {

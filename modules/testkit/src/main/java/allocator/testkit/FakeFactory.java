@@ -56,42 +56,23 @@ public class FakeFactory implements EpFactory {
     private volatile boolean isStreamAware = true;
     private volatile boolean isClosed;
 
-    /**
-     * Creates a provider without devices.
-     *
-     * @param name the provider's name
-     */
+    /** Creates a provider without devices. */
     public FakeFactory(String name) {
         this.name = name;
     }
 
-    /**
-     * Creates a provider of one CPU with one memory, {@code Cpu}.
-     *
-     * @param name the provider's name
-     * @return the provider
-     */
+    /** Creates a provider of one CPU with one memory, {@code Cpu}. */
     public static FakeFactory cpu(String name) {
         return new FakeFactory(name)
                 .with(DeviceType.CPU, 0, FakeMemory.memory("Cpu", DeviceType.CPU, 0, MemoryType.DEFAULT));
     }
 
-    /**
-     * Creates a provider of one GPU, as {@link #withGpu} adds it.
-     *
-     * @param name the provider's name
-     * @return the provider
-     */
+    /** Creates a provider of one GPU, as {@link #withGpu} adds it. */
     public static FakeFactory gpu(String name) {
         return new FakeFactory(name).withGpu(0);
     }
 
-    /**
-     * Adds a GPU with device, pinned and read-only memory: {@code Cuda}, {@code CudaPinned}, {@code CudaReadOnly}.
-     *
-     * @param ordinal the device's ordinal
-     * @return this provider
-     */
+    /** Adds a GPU with device, pinned and read-only memory: {@code Cuda}, {@code CudaPinned}, {@code CudaReadOnly}. */
     public final FakeFactory withGpu(int ordinal) {
         return with(
                 DeviceType.GPU,
@@ -101,14 +82,7 @@ public class FakeFactory implements EpFactory {
                 FakeMemory.readOnly("CudaReadOnly", DeviceType.GPU, ordinal));
     }
 
-    /**
-     * Adds a device.
-     *
-     * @param type the kind of the device
-     * @param ordinal the device's ordinal
-     * @param memories the memories of the device
-     * @return this provider
-     */
+    /** Adds a device with its memories. */
     public final FakeFactory with(DeviceType type, int ordinal, MemoryInfo... memories) {
         final EpDevice.Builder device =
                 EpDevice.on(new HardwareDevice(type, 0, 0, name + " " + type.id() + " " + ordinal, Map.of()));
@@ -117,140 +91,82 @@ public class FakeFactory implements EpFactory {
         return this;
     }
 
-    /**
-     * Sets the hook.
-     *
-     * @param hook called with each line of the log
-     * @return this provider
-     */
+    /** Sets the hook, which is called with each line of the log. */
     public final FakeFactory before(Consumer<String> hook) {
         before = hook;
         return this;
     }
 
     /**
-     * Sets what becomes of an allocator on its way to the caller of {@link #createAllocator}.
-     *
-     * @param change takes the right allocator, returns the one that the caller gets, or {@code null}
-     * @return this provider
+     * Sets what becomes of an allocator on its way to the caller of {@link #createAllocator}, who may get {@code null}.
      */
     public final FakeFactory returned(UnaryOperator<Allocator> change) {
         returned = change;
         return this;
     }
 
-    /**
-     * Sets the keys.
-     *
-     * @param optionKeys what {@link #optionKeys} returns from now on
-     * @return this provider
-     */
+    /** Sets what {@link #optionKeys} returns from now on. */
     public final FakeFactory keys(List<OptionKey<?>> optionKeys) {
         keys = optionKeys;
         return this;
     }
 
-    /**
-     * Sets whether allocators are shared.
-     *
-     * @param value {@code false} to create an allocator with every call
-     * @return this provider
-     */
+    /** Sets whether allocators are shared, rather than created with every call. */
     public final FakeFactory sharing(boolean value) {
         isSharing = value;
         return this;
     }
 
-    /**
-     * Sets whether there are streams.
-     *
-     * @param value what {@link #isStreamAware} returns from now on
-     * @return this provider
-     */
+    /** Sets what {@link #isStreamAware} returns from now on. */
     public final FakeFactory streamAware(boolean value) {
         isStreamAware = value;
         return this;
     }
 
     /**
-     * Returns what happened, in order, one line each: the name of a method without its parentheses, {@code create} and
-     * {@code release} with the memory, and of its streams {@code run end} and {@code close stream}.
-     *
-     * @return the lines; a test may clear them
+     * Returns what happened, in order, one line each, which a test may clear: the name of a method without its
+     * parentheses, {@code create} and {@code release} with the memory, and of its streams {@code run end} and
+     * {@code close stream}.
      */
     public final List<String> log() {
         return log;
     }
 
-    /**
-     * Returns every device of the provider.
-     *
-     * @return the devices, in the order they were added
-     */
+    /** Returns every device of the provider, in the order they were added. */
     public final List<EpDevice> devices() {
         return Collections.unmodifiableList(devices);
     }
 
-    /**
-     * Returns every allocator that was created.
-     *
-     * @return the allocators, released ones included
-     */
+    /** Returns every allocator that was created, released ones included. */
     public final List<FakeAllocator> created() {
         return Collections.unmodifiableList(created);
     }
 
-    /**
-     * Returns the allocator that was created last.
-     *
-     * @return the allocator
-     */
+    /** Returns the allocator that was created last. */
     public final FakeAllocator last() {
         return created.getLast();
     }
 
-    /**
-     * Returns the allocator that the next {@link #createAllocator} would share.
-     *
-     * @param info the memory
-     * @return the allocator; {@code null} if there is none
-     */
+    /** Returns the allocator that the next {@link #createAllocator} would share; {@code null} if there is none. */
     public final synchronized FakeAllocator shared(MemoryInfo info) {
         return shared.get(info);
     }
 
-    /**
-     * Returns every stream that was created; the handle of each is its number from 0.
-     *
-     * @return the streams, closed ones included
-     */
+    /** Returns every stream that was created, closed ones included; the handle of each is its number from 0. */
     public final List<FakeStream> streams() {
         return Collections.unmodifiableList(streams);
     }
 
-    /**
-     * Returns how many references to allocators are out.
-     *
-     * @return the number, over all allocators
-     */
+    /** Returns how many references to allocators are out. */
     public final synchronized int references() {
         return references.values().stream().mapToInt(Integer::intValue).sum();
     }
 
-    /**
-     * Returns how many streams are open.
-     *
-     * @return their number
-     */
     public final long openStreams() {
         return streams.stream().filter(stream -> !stream.isClosed()).count();
     }
 
-    /**
-     * Returns whether the provider is closed.
-     *
-     * @return {@code true} after a {@link #close} that did not fail
-     */
+    /** Returns whether a {@link #close} has not failed. */
     public final boolean isClosed() {
         return isClosed;
     }

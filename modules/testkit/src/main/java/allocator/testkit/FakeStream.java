@@ -25,44 +25,26 @@ public class FakeStream extends SyncStream {
         this(FakeDevice.INFO);
     }
 
-    /**
-     * Creates a stream whose handle differs from that of every other one.
-     *
-     * @param memory the memory whose device runs the stream
-     */
+    /** Creates a stream whose handle differs from that of every other one. */
     @SuppressWarnings("this-escape") // id() is final and reads a field
     public FakeStream(MemoryInfo memory) {
         super(memory);
         handle = 0x100 + id();
     }
 
-    /**
-     * Sets the hook.
-     *
-     * @param hook called with the name of each operation
-     * @return this stream
-     */
+    /** Sets the hook, which is called with the name of each operation. */
     public FakeStream before(Consumer<String> hook) {
         before = hook;
         return this;
     }
 
-    /**
-     * Sets the handle.
-     *
-     * @param handle what {@link #handle()} returns from now on
-     * @return this stream
-     */
+    /** Sets what {@link #handle()} returns from now on. */
     public FakeStream handle(long handle) {
         this.handle = handle;
         return this;
     }
 
-    /**
-     * Makes another stream wait for all work submitted to this one so far.
-     *
-     * @param consumer the stream that waits
-     */
+    /** Makes another stream wait for all work submitted to this one so far. */
     public void notifyAndWait(SyncStream consumer) {
         try (SyncNotification notification = createNotification()) {
             notification.activate();
@@ -70,38 +52,22 @@ public class FakeStream extends SyncStream {
         }
     }
 
-    /**
-     * Returns how often this stream was flushed; the end of a run is a flush too.
-     *
-     * @return the calls that its hook let pass
-     */
+    /** Returns how often this stream was flushed, as its hook let pass; the end of a run is a flush too. */
     public int flushes() {
         return flushes.get();
     }
 
-    /**
-     * Returns how many runs ended on this stream.
-     *
-     * @return the calls that its hook let pass
-     */
+    /** Returns how many runs ended on this stream, as its hook let pass. */
     public int runEnds() {
         return runEnds.get();
     }
 
-    /**
-     * Returns how often this stream waited for a notification of a {@code FakeStream}.
-     *
-     * @return the number of waits
-     */
+    /** Returns how often this stream waited for a notification of a {@code FakeStream}. */
     public int waits() {
         return waits.get();
     }
 
-    /**
-     * Returns whether this stream is closed.
-     *
-     * @return {@code true} after {@link #close}, even one that failed
-     */
+    /** Returns whether {@link #close} was called, even if it failed. */
     public boolean isClosed() {
         return isClosed;
     }

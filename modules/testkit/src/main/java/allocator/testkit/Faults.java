@@ -11,13 +11,7 @@ public final class Faults {
 
     private Faults() {}
 
-    /**
-     * Returns a hook that fails every call of an operation.
-     *
-     * @param operation how the name of the operation begins
-     * @param thrown what the call throws, checked or not
-     * @return the hook
-     */
+    /** Returns a hook that fails every call of operations whose name begins so, with anything, checked or not. */
     public static Consumer<String> on(String operation, Throwable thrown) {
         return called -> {
             if (called.startsWith(operation)) {
@@ -27,12 +21,8 @@ public final class Faults {
     }
 
     /**
-     * Returns a hook that fails one call, whatever its operation.
-     *
-     * @param number which call fails, from 1
-     * @param calls counts the calls; hooks that share it count together
-     * @param thrown what the call throws, checked or not
-     * @return the hook
+     * Returns a hook that fails one call, from 1, whatever its operation, with anything, checked or not; hooks that
+     * share the counter count together.
      */
     public static Consumer<String> atCall(int number, AtomicInteger calls, Supplier<? extends Throwable> thrown) {
         return called -> {

@@ -40,63 +40,31 @@ public final class FaultsInTurn {
 
     /** A provider on a new device. */
     public interface Device {
-        /**
-         * Returns the provider.
-         *
-         * @return the same factory at every call
-         */
+        /** Returns the provider, the same at every call. */
         EpFactory factory();
 
-        /**
-         * Returns the memory under test.
-         *
-         * @return an info of the factory
-         */
+        /** Returns the memory under test, an info of the factory. */
         MemoryInfo memory();
 
-        /**
-         * Returns the settings of the allocator.
-         *
-         * @return the options
-         */
+        /** Returns the settings of the allocator. */
         AllocatorOptions options();
 
-        /**
-         * Returns what decides which device call fails.
-         *
-         * @return the same object at every call
-         */
+        /** Returns what decides which device call fails, the same object at every call. */
         FaultyCalls calls();
 
-        /**
-         * Returns what the device has given for this memory and not got back.
-         *
-         * @return bytes, empty if that is not known
-         */
+        /** Returns the bytes that the device has given for this memory and not got back, empty if that is not known. */
         OptionalLong bytesOut();
 
-        /**
-         * Returns everything that was created on the device and not returned.
-         *
-         * @return one line for each
-         */
+        /** Returns a line for each thing that was created on the device and not returned. */
         List<String> leaks();
     }
 
-    /**
-     * Creates a harness.
-     *
-     * @param devices makes a provider on a new device
-     */
+    /** Creates a harness; each device that is made is a new one. */
     public FaultsInTurn(Supplier<? extends Device> devices) {
         this.devices = devices;
     }
 
-    /**
-     * Returns what any device call may throw, apart from the device's own report that it has no memory.
-     *
-     * @return the failures by name
-     */
+    /** Returns by name what any device call may throw, apart from the device's own report that it has no memory. */
     public static Map<String, Supplier<Throwable>> failures() {
         final Map<String, Supplier<Throwable>> failures = new LinkedHashMap<>();
         failures.put("DeviceException", () -> new DeviceException("injected", null));

@@ -20,11 +20,7 @@ public final class FaultyCalls implements Consumer<String> {
     /** Creates an instance that fails no call. */
     public FaultyCalls() {}
 
-    /**
-     * Counts a call, and throws if it is to fail.
-     *
-     * @param operation the name of the call
-     */
+    /** Counts a call, and throws if it is to fail. */
     @Override
     public void accept(String operation) {
         final Throwable failure = failure();
@@ -46,11 +42,8 @@ public final class FaultyCalls implements Consumer<String> {
     }
 
     /**
-     * Makes one call fail, or all from that one on. Replaces an earlier choice.
-     *
-     * @param number which call fails, from 1, counted since the beginning
-     * @param forGood whether later calls fail as well, until {@link #stop}
-     * @param failure what they throw, checked or not
+     * Makes one call fail, or all from that one on until {@link #stop}, by its number from 1 since the beginning, with
+     * anything, checked or not. Replaces an earlier choice.
      */
     public synchronized void failAt(long number, boolean forGood, Supplier<? extends Throwable> failure) {
         first = number;
@@ -63,13 +56,7 @@ public final class FaultyCalls implements Consumer<String> {
         thrown = null;
     }
 
-    /**
-     * Runs an action whose calls neither fail nor count.
-     *
-     * @param action the action
-     * @param <T> type of its result
-     * @return what it returns
-     */
+    /** Runs an action whose calls neither fail nor count. */
     public <T> T without(Supplier<T> action) {
         suspend(true);
         try {
@@ -83,20 +70,12 @@ public final class FaultyCalls implements Consumer<String> {
         isSuspended = suspended;
     }
 
-    /**
-     * Returns the number of calls so far.
-     *
-     * @return calls, failed ones included
-     */
+    /** Returns the number of calls so far, failed ones included. */
     public synchronized long calls() {
         return calls;
     }
 
-    /**
-     * Returns the number of calls that failed so far.
-     *
-     * @return calls that were made to fail
-     */
+    /** Returns the number of calls so far that were made to fail. */
     public synchronized long failures() {
         return failures;
     }

@@ -15,11 +15,6 @@ import java.util.Optional;
 public class ForwardingFactory implements EpFactory {
     private final EpFactory factory;
 
-    /**
-     * Creates a provider.
-     *
-     * @param factory receives the calls
-     */
     public ForwardingFactory(EpFactory factory) {
         this.factory = factory;
     }

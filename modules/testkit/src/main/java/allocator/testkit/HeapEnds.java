@@ -7,17 +7,20 @@ import java.util.function.Supplier;
  * {@link HeapFaults#run} runs.
  */
 public final class HeapEnds {
+    /** What is called where the heap ends. */
+    public interface Subject {
+        /** Makes the call. */
+        void call();
+
+        /** Checks with heap enough what the call has left that returned, or in which the heap ended. */
+        void verify(boolean isDone);
+    }
+
     private HeapEnds() {}
 
-    /**
-     * Calls a new subject for each allocation that fails, alone or with all that follow, and has it checked.
-     *
-     * @param name of the call, for messages
-     * @param maker makes the subject
-     * @throws AssertionError if a check fails
-     */
-    public static void each(String name, Supplier<? extends StackEnds.Subject> maker) {
-        final StackEnds.Subject first = maker.get();
+    /** Calls a new subject for each allocation that fails, alone or with all that follow, and has it checked. */
+    public static void each(String name, Supplier<? extends Subject> maker) {
+        final Subject first = maker.get();
         first.call(); // initializes classes
         first.verify(true);
         for (final boolean isForGood : new boolean[] {false, true}) {
@@ -28,7 +31,7 @@ public final class HeapEnds {
         }
     }
 
-    private static boolean isReached(String name, StackEnds.Subject subject, int number, boolean isForGood) {
+    private static boolean isReached(String name, Subject subject, int number, boolean isForGood) {
         boolean isDone = false;
         boolean isReached = false;
         try {

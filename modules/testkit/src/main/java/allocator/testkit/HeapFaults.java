@@ -53,12 +53,7 @@ public final class HeapFaults {
         }
     }
 
-    /**
-     * Makes an allocation of this thread fail.
-     *
-     * @param number which one, from 1
-     * @param forGood whether all later ones fail too
-     */
+    /** Makes an allocation of this thread fail, from 1, or all from that one on. */
     public static void arm(long number, boolean forGood) {
         left = number;
         isForGood = forGood;
@@ -66,11 +61,7 @@ public final class HeapFaults {
         armed = Thread.currentThread();
     }
 
-    /**
-     * Lets every allocation succeed.
-     *
-     * @return whether one has failed
-     */
+    /** Lets every allocation succeed; returns whether one has failed. */
     public static boolean disarm() {
         armed = null;
         ends += isReached ? 1 : 0;

@@ -44,11 +44,7 @@ final class HeapFaultsLoader extends ClassLoader {
 
     private final List<String> exempt;
 
-    /**
-     * Creates a loader.
-     *
-     * @param exempt a class of each jar or folder whose classes are loaded as they are
-     */
+    /** Creates a loader; the classes of the jars and folders of these classes are loaded as they are. */
     HeapFaultsLoader(List<Class<?>> exempt) {
         super(HeapFaultsLoader.class.getClassLoader());
         this.exempt = exempt.stream().map(HeapFaultsLoader::home).toList();

@@ -8,9 +8,8 @@ public final class HeapUse {
     private HeapUse() {}
 
     /**
-     * Returns how much the calling thread has allocated on the Java heap since it began.
-     *
-     * @return the bytes; only the difference of two calls is of use
+     * Returns how many bytes the calling thread has allocated on the Java heap; only the difference of two calls is of
+     * use.
      */
     public static long ofThisThread() {
         return ((ThreadMXBean) ManagementFactory.getThreadMXBean()).getCurrentThreadAllocatedBytes();

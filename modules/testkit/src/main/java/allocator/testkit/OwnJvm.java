@@ -80,12 +80,7 @@ public final class OwnJvm {
         }
     }
 
-    /**
-     * Returns a path of the jars and folders of classes.
-     *
-     * @param types a class of each
-     * @return the path, with each of them once
-     */
+    /** Returns a path of the jars and folders of classes, with each of them once. */
     public static String path(List<Class<?>> types) {
         return types.stream().map(OwnJvm::home).distinct().collect(Collectors.joining(File.pathSeparator));
     }

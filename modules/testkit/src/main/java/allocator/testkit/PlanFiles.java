@@ -22,24 +22,12 @@ public final class PlanFiles {
 
     private PlanFiles() {}
 
-    /**
-     * Returns a provider whose arenas follow plans that no program of the kit follows.
-     *
-     * @param factory receives the calls
-     * @param folder where files are written
-     * @return the provider
-     */
+    /** Returns a provider whose arenas follow plans that no program of the kit follows. */
     public static EpFactory unknown(EpFactory factory, Path folder) {
         return following(factory, List.of(write(folder, "unknown", new int[] {61, 1}, new int[] {0, 0})));
     }
 
-    /**
-     * Returns a provider whose arenas follow plans that begin as programs of the kit do, and go on at random.
-     *
-     * @param factory receives the calls
-     * @param folder where files are written
-     * @return the provider
-     */
+    /** Returns a provider whose arenas follow plans that begin as programs of the kit do, and go on at random. */
     public static EpFactory known(EpFactory factory, Path folder) {
         final Random random = new Random(1);
         final List<Path> files = new ArrayList<>();

@@ -30,13 +30,7 @@ public final class SampleProjects {
         this.log = log;
     }
 
-    /**
-     * Returns the names of the samples, which are those of their folders.
-     *
-     * @param samples {@code docs/samples}
-     * @return the names, sorted
-     * @throws IOException if the folder cannot be read
-     */
+    /** Returns the names of the samples in {@code docs/samples}, those of their folders, sorted. */
     public static List<String> names(Path samples) throws IOException {
         try (Stream<Path> projects = Files.list(samples)) {
             return projects.filter(project -> Files.exists(project.resolve("pom.xml")))
@@ -134,13 +128,7 @@ public final class SampleProjects {
         return command.startsWith("mvn ") ? log : run(folder.resolve(name), List.of("sh", "-c", command));
     }
 
-    /**
-     * Returns what the README of a sample says that its program prints.
-     *
-     * @param name the sample
-     * @return the lines
-     * @throws IOException if the README cannot be read
-     */
+    /** Returns the lines that the README of a sample says that its program prints. */
     public String expected(String name) throws IOException {
         return first(OUTPUT, name);
     }

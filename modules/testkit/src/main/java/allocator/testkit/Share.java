@@ -9,21 +9,14 @@ public final class Share {
 
     private Share() {}
 
-    /**
-     * Returns how many of a number of random programs a test runs, from the first seed on.
-     *
-     * @param all how many there are, at least one
-     * @return at least one
-     */
+    /** Returns how many of a number of random programs a test runs, at least one, from the first seed on. */
     public static int of(int all) {
         return Math.max(1, (int) ((long) all * PERCENT / 100));
     }
 
     /**
-     * Returns the distance from one member of a series to the next that a test takes. A test that goes through a series
-     * several times starts elsewhere each time.
-     *
-     * @return 1 for every member
+     * Returns the distance from one member of a series to the next that a test takes, 1 for every member. A test that
+     * goes through a series several times starts elsewhere each time.
      */
     public static int step() {
         return Math.max(1, 100 / PERCENT);

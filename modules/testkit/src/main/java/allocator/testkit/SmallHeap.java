@@ -28,9 +28,7 @@ public final class SmallHeap {
 
     /**
      * Makes a call with almost no heap, with a little more, and so on, until it has succeeded forty times in a row or
-     * had 200 KB.
-     *
-     * @param call what is called; an {@link OutOfMemoryError} is caught
+     * had 200 KB. An {@link OutOfMemoryError} is caught.
      */
     public static void call(Runnable call) {
         int successes = 0;

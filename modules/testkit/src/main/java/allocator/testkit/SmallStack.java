@@ -25,12 +25,7 @@ public final class SmallStack {
 
     private SmallStack() {}
 
-    /**
-     * Runs work on a thread with a small stack.
-     *
-     * @param work what runs there
-     * @throws AssertionError if the work throws anything, or takes more than two minutes
-     */
+    /** Runs work on a thread with a small stack. Fails if it throws anything, or takes more than two minutes. */
     public static void run(Consumer<SmallStack> work) {
         final Throwable[] failure = new Throwable[1];
         final Thread thread = new Thread(
@@ -83,25 +78,13 @@ public final class SmallStack {
      * @return whether it returned; {@code false} if the stack ended in it
      */
     public boolean callAt(int depth, Runnable call) {
-        return callAt(depth, 0, call);
-    }
-
-    /**
-     * Calls as {@link #callAt(int, Runnable)} does, with somewhat less stack.
-     *
-     * @param depth frames, none if negative
-     * @param wide how many of the frames are wider, up to 16; interpreted, a frame is then 16 bytes larger
-     * @param call the call
-     * @return whether it returned; {@code false} if the stack ended in it
-     */
-    boolean callAt(int depth, int wide, Runnable call) {
         calls++;
         thrown = null;
         final int below = Math.clamp(depth, 0, FRAMES_BELOW_CATCH);
         try {
             descend(Math.max(depth, 0) - below, () -> {
                 try {
-                    descend(below - Math.min(below, wide), () -> descendWide(Math.min(below, wide), call));
+                    descend(below, call);
                 } catch (Throwable e) {
                     thrown = e;
                 }
@@ -119,11 +102,7 @@ public final class SmallStack {
         return true;
     }
 
-    /**
-     * Returns how many frames deep this thread can call.
-     *
-     * @return frames
-     */
+    /** Returns how many frames deep this thread can call. */
     public int depth() {
         try {
             descend(TOO_DEEP, () -> {});
@@ -142,31 +121,12 @@ public final class SmallStack {
         }
     }
 
-    /** Descends in frames that are larger by the value that they keep. */
-    private void descendWide(int frames, Runnable call) {
-        final long kept = frames;
-        if (frames == 0) {
-            call.run();
-        } else {
-            descendWide(frames - 1, call);
-        }
-        left = (int) kept;
-    }
-
-    /**
-     * Returns the number of calls in which the stack ended.
-     *
-     * @return calls
-     */
+    /** Returns the number of calls in which the stack ended. */
     public int overflows() {
         return overflows;
     }
 
-    /**
-     * Returns the number of calls that returned or threw something else.
-     *
-     * @return calls
-     */
+    /** Returns the number of calls that returned or threw something else. */
     public int completed() {
         return calls - overflows;
     }

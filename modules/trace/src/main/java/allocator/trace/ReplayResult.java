@@ -89,9 +89,7 @@ public record ReplayResult(
     }
 
     /**
-     * Returns the peak of the bytes of the physical pages that the allocator had.
-     *
-     * @return the bytes; empty if the allocator does not count pages
+     * {@return the peak of the bytes of the physical pages that the allocator had; empty if it does not count pages}
      */
     public OptionalLong peakPhysicalBytes() {
         return counterAtEnd("PeakPhysicalBytes");

@@ -90,73 +90,43 @@ public final class Trace {
     }
 
     /**
-     * Returns the names of the traces that come with this module, recorded from real models.
-     *
-     * @return the names; the first is the default
+     * {@return the names of the traces that come with this module, recorded from real models; the first is the default}
      */
     public static List<String> bundledNames() {
         return BUNDLED;
     }
 
-    /**
-     * Returns the trace's name.
-     *
-     * @return the name of its file, without folders
-     */
+    /** {@return the trace's name, that of its file, without folders} */
     public String name() {
         return name;
     }
 
-    /**
-     * Returns the number of events.
-     *
-     * @return allocations plus frees
-     */
+    /** {@return the number of events, allocations plus frees} */
     public int eventCount() {
         return eventCount;
     }
 
-    /**
-     * Returns the number of allocations; the other events are frees.
-     *
-     * @return the number of allocations
-     */
+    /** {@return the number of allocations; the other events are frees} */
     public int allocationCount() {
         return allocationCount;
     }
 
-    /**
-     * Returns how many blocks are live at the end.
-     *
-     * @return allocations minus frees
-     */
+    /** {@return how many blocks are live at the end, allocations minus frees} */
     public int liveAtEnd() {
         return 2 * allocationCount - eventCount;
     }
 
-    /**
-     * Returns the peak number of live blocks; every slot is below it.
-     *
-     * @return the peak number of live blocks
-     */
+    /** {@return the peak number of live blocks; every slot is below it} */
     public int slotCount() {
         return slotCount;
     }
 
-    /**
-     * Returns the number of streams.
-     *
-     * @return the number of different streams
-     */
+    /** {@return the number of different streams} */
     public int streamCount() {
         return streamCount;
     }
 
-    /**
-     * Returns the peak of the sizes of all live blocks.
-     *
-     * @return bytes; {@link Long#MAX_VALUE} if the sum exceeds it
-     */
+    /** {@return the peak of the sizes of all live blocks, in bytes; {@link Long#MAX_VALUE} if the sum exceeds it} */
     public long peakLiveBytes() {
         return peakLiveBytes;
     }
@@ -181,11 +151,7 @@ public final class Trace {
         return reserves.get(event);
     }
 
-    /**
-     * Returns the number of allocations by {@code reserve}.
-     *
-     * @return the number, at most {@link #allocationCount}
-     */
+    /** {@return the number of allocations by {@code reserve}, at most {@link #allocationCount}} */
     public int reserveCount() {
         return reserves.cardinality();
     }

@@ -23,29 +23,17 @@ public final class TraceException extends IOException {
         this.reason = reason;
     }
 
-    /**
-     * Returns the trace.
-     *
-     * @return its file as given, or its name
-     */
+    /** {@return the trace, its file as given, or its name} */
     public String trace() {
         return trace;
     }
 
-    /**
-     * Returns the invalid line.
-     *
-     * @return its number, from 1; {@code 0} for the whole file
-     */
+    /** {@return the number of the invalid line, from 1; {@code 0} for the whole file} */
     public long line() {
         return line;
     }
 
-    /**
-     * Returns what is wrong.
-     *
-     * @return the reason, without file and line
-     */
+    /** {@return what is wrong, without file and line} */
     public String reason() {
         return reason;
     }

@@ -128,11 +128,7 @@ public final class Breakdown {
         return largest.getOrDefault(state, 0L);
     }
 
-    /**
-     * Returns the largest span of a region in which nothing is live: free, waiting and cached chunks side by side.
-     *
-     * @return its bytes
-     */
+    /** {@return the bytes of the largest span of a region in which nothing is live: free, waiting and cached chunks} */
     public long largestNotLive() {
         return largestNotLive;
     }
@@ -142,38 +138,22 @@ public final class Breakdown {
         return bytesInLargeSpans;
     }
 
-    /**
-     * Returns the bytes that could serve requests once nothing waits and nothing is cached.
-     *
-     * @return free, waiting and cached bytes
-     */
+    /** {@return the free, waiting and cached bytes, which could serve requests once nothing waits and is cached} */
     public long reusableBytes() {
         return bytes(State.FREE) + bytes(State.WAITING) + bytes(State.CACHED);
     }
 
-    /**
-     * Returns the bytes that the chunks hold.
-     *
-     * @return the bytes of all states that have memory
-     */
+    /** {@return the bytes that the chunks hold, of all states that have memory} */
     public long heldBytes() {
         return bytes(State.LIVE) + reusableBytes() + bytes(State.PINNED) + bytes(State.UNRETURNED);
     }
 
-    /**
-     * Returns the bytes that callers requested of the live blocks.
-     *
-     * @return the bytes, without padding
-     */
+    /** {@return the bytes that callers requested of the live blocks, without padding} */
     public long requestedBytes() {
         return requestedBytes;
     }
 
-    /**
-     * Returns the number of live blocks.
-     *
-     * @return the number
-     */
+    /** {@return the number of live blocks} */
     public long liveBlocks() {
         return liveBlocks;
     }

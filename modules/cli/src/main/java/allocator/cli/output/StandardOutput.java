@@ -17,11 +17,7 @@ public final class StandardOutput extends FilterOutputStream {
         super(out);
     }
 
-    /**
-     * Returns the first failure.
-     *
-     * @return the failure, {@code null} if there was none
-     */
+    /** {@return the first failure, {@code null} if there was none} */
     @Nullable
     public IOException failure() {
         return failure;

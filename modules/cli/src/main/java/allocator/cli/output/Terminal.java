@@ -54,11 +54,7 @@ public final class Terminal {
         hasUnicode = encoder.canEncode('█') && encoder.canEncode('µ');
     }
 
-    /**
-     * Returns the streams of the process.
-     *
-     * @return the terminal of this process
-     */
+    /** {@return the streams of the process} */
     public static Terminal ofProcess() {
         final String noColour = System.getenv("NO_COLOR");
         final StandardOutput output = new StandardOutput(new FileOutputStream(FileDescriptor.out));
@@ -82,38 +78,22 @@ public final class Terminal {
         return new Terminal(out, err, null, Set.of(), false, StandardCharsets.UTF_8);
     }
 
-    /**
-     * Returns the writer of results. It escapes characters that control a terminal.
-     *
-     * @return the writer
-     */
+    /** {@return the writer of results, which escapes characters that control a terminal} */
     public PrintWriter out() {
         return out;
     }
 
-    /**
-     * Returns the writer of errors. It escapes characters that control a terminal.
-     *
-     * @return the writer
-     */
+    /** {@return the writer of errors, which escapes characters that control a terminal} */
     public PrintWriter err() {
         return err;
     }
 
-    /**
-     * Returns a writer of results that escapes nothing, for text that is the program's own.
-     *
-     * @return the writer
-     */
+    /** {@return a writer of results that escapes nothing, for text that is the program's own} */
     public PrintWriter rawOut() {
         return rawOut;
     }
 
-    /**
-     * Returns a writer of errors that escapes nothing, for text that is the program's own.
-     *
-     * @return the writer
-     */
+    /** {@return a writer of errors that escapes nothing, for text that is the program's own} */
     public PrintWriter rawErr() {
         return rawErr;
     }
@@ -132,28 +112,16 @@ public final class Terminal {
         final IOException failure = standardOutput == null ? null : standardOutput.failure();
         return Optional.of(failure == null || failure.getMessage() == null ? "an error" : failure.getMessage());
     }
-    /**
-     * Returns whether results may have colours.
-     *
-     * @return whether it is a terminal that shows them, and they are wanted
-     */
+    /** {@return whether results may have colours: it is a terminal that shows them, and they are wanted} */
     public boolean hasColour() {
         return hasColour;
     }
 
-    /**
-     * Returns whether a line on standard error can be overwritten.
-     *
-     * @return whether it is a terminal
-     */
+    /** {@return whether standard error is a terminal, a line of which can be overwritten} */
     public boolean isErrTerminal() {
         return isErrTerminal;
     }
-    /**
-     * Returns whether standard error shows characters beyond ASCII.
-     *
-     * @return whether its encoding has them
-     */
+    /** {@return whether standard error shows characters beyond ASCII} */
     public boolean hasUnicode() {
         return hasUnicode;
     }

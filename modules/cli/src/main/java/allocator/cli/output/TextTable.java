@@ -32,19 +32,7 @@ public final class TextTable {
         rows.add(Arrays.stream(cells).map(PlainWriter::oneLine).toList());
         return this;
     }
-    /**
-     * Returns whether there is no row.
-     *
-     * @return whether there is none
-     */
-    public boolean isEmpty() {
-        return rows.isEmpty();
-    }
-    /**
-     * Returns the aligned rows.
-     *
-     * @return one line for each row
-     */
+    /** {@return a line for each row, with aligned cells} */
     public List<String> lines() {
         final int[] widths = new int[alignment.length()];
         for (final List<String> row : rows) {

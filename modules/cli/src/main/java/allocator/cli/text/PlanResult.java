@@ -21,20 +21,12 @@ import java.util.Locale;
  */
 public record PlanResult(
         String name, int blocks, int reserves, int streams, long livePeak, Plan plan, double seconds, long capacity) {
-    /**
-     * Returns whether the question is answered with yes.
-     *
-     * @return whether the plan fits, or no plan needs less
-     */
+    /** {@return whether the plan fits, or no plan needs less} */
     public boolean isSolved() {
         return capacity == 0 ? plan.isOptimal() : plan.fits(capacity);
     }
 
-    /**
-     * Returns why the question is not answered with yes.
-     *
-     * @return one line
-     */
+    /** {@return why the question is not answered with yes, in one line} */
     public String problem() {
         final String time = String.format(Locale.ROOT, "%.1f s", seconds);
         if (capacity == 0) {
@@ -48,11 +40,7 @@ public record PlanResult(
                         + size(plan.height()) + ", and " + size(plan.lowerBound()) + " may be enough" + " (--seconds)";
     }
 
-    /**
-     * Returns what was planned and how, for the head of a page.
-     *
-     * @return one line
-     */
+    /** {@return what was planned and how, in one line, for the head of a page} */
     public String subtitle() {
         return Sizes.count(blocks, "block")
                 + (streams > 1 ? " of " + streams + " streams, which share no memory" : "")
@@ -91,11 +79,7 @@ public record PlanResult(
         table.lines().forEach(terminal.out()::println);
     }
 
-    /**
-     * Returns the result as JSON; names of fields are stable.
-     *
-     * @return one object
-     */
+    /** {@return the result as one object of JSON; names of fields are stable} */
     public String json() {
         final Json json = new Json()
                 .put("trace", name)

@@ -83,11 +83,7 @@ public final class Effort {
         return isCut || isOutOfSteps();
     }
 
-    /**
-     * Returns the steps so far.
-     *
-     * @return the number of steps
-     */
+    /** {@return the steps so far} */
     public long steps() {
         return steps;
     }

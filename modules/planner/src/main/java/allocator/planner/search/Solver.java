@@ -57,11 +57,7 @@ public final class Solver {
         }
     }
 
-    /**
-     * Returns the offsets.
-     *
-     * @return units, for each block
-     */
+    /** {@return the offsets in units, for each block} */
     public long[] offsets() {
         parts.forEach(part -> part.write(offsets));
         return offsets.clone();
@@ -81,11 +77,7 @@ public final class Solver {
         return height * problem.unit;
     }
 
-    /**
-     * Returns the bytes below which there is no plan.
-     *
-     * @return bytes
-     */
+    /** {@return the bytes below which there is no plan} */
     public long lowerBound() {
         return bound * problem.unit;
     }

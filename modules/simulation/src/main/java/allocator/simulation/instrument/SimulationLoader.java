@@ -23,22 +23,13 @@ public final class SimulationLoader extends ClassLoader {
     private final Map<String, byte[]> replacements = new ConcurrentHashMap<>();
     private final Instrumenter instrumenter;
 
-    /**
-     * Creates a loader.
-     *
-     * @param parent has the classes of the product as resources
-     */
+    /** Creates a loader whose parent has the classes of the product as resources. */
     public SimulationLoader(ClassLoader parent) {
         super("simulation", parent);
         instrumenter = new Instrumenter(this::bytes);
     }
 
-    /**
-     * Replaces a class, for instance by one with a fault.
-     *
-     * @param name its binary name
-     * @param bytes the class file
-     */
+    /** Replaces a class of this binary name, for instance by one with a fault. */
     public void replace(String name, byte[] bytes) {
         replacements.put(name, bytes.clone());
     }

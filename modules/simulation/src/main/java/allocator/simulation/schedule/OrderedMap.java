@@ -29,20 +29,11 @@ public final class OrderedMap<K, V> extends IdentityHashMap<K, V> {
     /** Creates an empty map. */
     public OrderedMap() {}
 
-    /**
-     * Creates an empty map.
-     *
-     * @param expected how many entries it will have
-     */
     public OrderedMap(int expected) {
         super(expected);
     }
 
-    /**
-     * Creates a copy.
-     *
-     * @param other a map of this class
-     */
+    /** Creates a copy of a map of this class. */
     @SuppressWarnings("unchecked")
     public OrderedMap(Map<? extends K, ? extends V> other) {
         ((OrderedMap<K, V>) other).order.forEach(key -> put(key, other.get(key)));

@@ -1,6 +1,7 @@
 package allocator.simulation.schedule;
 
 import java.util.Set;
+import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.concurrent.locks.Lock;
 import java.util.function.LongSupplier;
 
@@ -77,7 +78,7 @@ public final class Points {
 
     /** In place of {@code ConcurrentHashMap.newKeySet()}, whose order is another one in each run. */
     public static <T> Set<T> newKeySet() {
-        return new OrderedSet<>();
+        return new CopyOnWriteArraySet<>();
     }
 
     /** In place of {@link Lock#lock}. */

@@ -49,12 +49,7 @@ public final class Scheduler {
         }
     }
 
-    /**
-     * Creates a scheduler.
-     *
-     * @param seed decides about everything
-     * @param mostSteps points after which a program counts as hanging
-     */
+    /** Creates a scheduler; a program counts as hanging after so many points. */
     public Scheduler(long seed, long mostSteps) {
         random = new SplittableRandom(seed);
         this.mostSteps = mostSteps;
@@ -82,12 +77,7 @@ public final class Scheduler {
         }
     }
 
-    /**
-     * Calls the product: only here do other threads go on, and failures come.
-     *
-     * @param call the call
-     * @return what it returns
-     */
+    /** Calls the product: only here do other threads go on, and failures come. */
     public static long call(LongSupplier call) {
         final Scheduler scheduler = active;
         if (scheduler == null) {
@@ -103,12 +93,7 @@ public final class Scheduler {
         }
     }
 
-    /**
-     * Calls the model from within the product.
-     *
-     * @param call the call
-     * @return what it returns
-     */
+    /** Calls the model from within the product. */
     public static long outside(LongSupplier call) {
         final Scheduler scheduler = active();
         if (scheduler == null) {
@@ -123,11 +108,7 @@ public final class Scheduler {
         }
     }
 
-    /**
-     * Calls the product, as {@link #call(LongSupplier)} does.
-     *
-     * @param call the call
-     */
+    /** Calls the product, as {@link #call(LongSupplier)} does. */
     public static void call(Runnable call) {
         call(() -> {
             call.run();
@@ -144,20 +125,12 @@ public final class Scheduler {
         return running;
     }
 
-    /**
-     * Returns the task of the calling simulated thread.
-     *
-     * @return the task that runs
-     */
+    /** Returns the task of the calling simulated thread. */
     public static Task current() {
         return active.running;
     }
 
-    /**
-     * Returns a number that runs share if each of their threads went on at the same points.
-     *
-     * @return a hash of the schedule
-     */
+    /** Returns a number that runs share if each of their threads went on at the same points. */
     public long fingerprint() {
         return fingerprint;
     }
@@ -168,10 +141,7 @@ public final class Scheduler {
     }
 
     /**
-     * Runs threads to their ends, or to the first failure.
-     *
-     * @param bodies what the threads do
-     * @throws Throwable what a thread threw; the others are abandoned where they are
+     * Runs threads to their ends, or to the first failure, which it throws; the others are abandoned where they are.
      */
     public void run(List<Runnable> bodies) throws Throwable {
         starter = Thread.currentThread();

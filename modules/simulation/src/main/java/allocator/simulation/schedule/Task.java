@@ -24,11 +24,7 @@ public final class Task {
         this.thread = thread;
     }
 
-    /**
-     * Begins an operation.
-     *
-     * @param planned what fails in it
-     */
+    /** Begins an operation in which this fails. */
     public void begin(Failpoint planned) {
         allocations = 0;
         failpoint = planned;

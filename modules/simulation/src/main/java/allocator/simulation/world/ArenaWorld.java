@@ -102,32 +102,17 @@ public final class ArenaWorld implements World {
                 : new Failpoint(1 + random.nextInt(1 << random.nextInt(1, 8)), 1 + random.nextInt(3));
     }
 
-    /**
-     * Opens an arena with best fit or quick fit.
-     *
-     * @param random decides about the settings
-     * @return the arena
-     */
+    /** Opens an arena with best fit or quick fit. */
     public static World bfc(SplittableRandom random) {
         return new ArenaWorld(random, Kind.BFC);
     }
 
-    /**
-     * Opens a bump allocator.
-     *
-     * @param random decides about the settings
-     * @return the allocator
-     */
+    /** Opens a bump allocator. */
     public static World bump(SplittableRandom random) {
         return new ArenaWorld(random, Kind.BUMP);
     }
 
-    /**
-     * Opens an arena on pages, with streams that lag.
-     *
-     * @param random decides about the settings
-     * @return the arena
-     */
+    /** Opens an arena on pages, with streams that lag. */
     public static World pages(SplittableRandom random) {
         return new ArenaWorld(random, Kind.PAGES);
     }

@@ -105,11 +105,6 @@ public final class LifetimeWorld implements World {
         }
     }
 
-    /**
-     * Opens the environment.
-     *
-     * @param random decides about the settings
-     */
     public LifetimeWorld(SplittableRandom random) {
         isShared = random.nextInt(4) == 0;
         largest = 1 << random.nextInt(8, 12);

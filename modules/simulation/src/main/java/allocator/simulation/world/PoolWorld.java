@@ -79,11 +79,6 @@ public final class PoolWorld implements World {
     private final Map<Integer, CudaSyncStream> streams = new HashMap<>();
     private final List<CudaSyncStream> closed = new ArrayList<>();
 
-    /**
-     * Opens the device.
-     *
-     * @param random decides about the settings
-     */
     public PoolWorld(SplittableRandom random) {
         largest = 1 << random.nextInt(10, 26);
         final long capacity = random.nextInt(3) == 0 ? 1L << random.nextInt(25, 29) : 16L << 30;

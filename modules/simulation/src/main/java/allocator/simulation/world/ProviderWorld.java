@@ -48,11 +48,6 @@ public final class ProviderWorld implements World {
         }
     }
 
-    /**
-     * Opens the provider.
-     *
-     * @param random decides about the settings
-     */
     public ProviderWorld(SplittableRandom random) {
         shared = AllocatorOptions.of(Map.of(
                 "arena.kind",

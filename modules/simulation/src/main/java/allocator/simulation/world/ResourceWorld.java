@@ -100,11 +100,6 @@ public final class ResourceWorld implements World {
     /** Whether the stack or the heap may have ended in a call, which costs a log its line. */
     private boolean hasFailpoints;
 
-    /**
-     * Opens the allocators.
-     *
-     * @param random decides about the settings
-     */
     public ResourceWorld(SplittableRandom random) {
         largest = 1 << random.nextInt(8, 18);
         final long limit = random.nextBoolean() ? Budget.UNLIMITED : 1L << random.nextInt(12, 20);

@@ -74,11 +74,6 @@ public final class RuntimeWorld implements World {
     private final boolean mayFail;
     private final String description;
 
-    /**
-     * Opens the environment.
-     *
-     * @param random decides about the settings
-     */
     public RuntimeWorld(SplittableRandom random) {
         largest = 1 << random.nextInt(8, 16);
         isMixed = random.nextInt(4) == 0;

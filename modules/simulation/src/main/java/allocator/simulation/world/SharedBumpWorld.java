@@ -19,11 +19,6 @@ public final class SharedBumpWorld implements World {
     private final BumpConfig config;
     private final int largest;
 
-    /**
-     * Opens an arena.
-     *
-     * @param random decides about the settings
-     */
     public SharedBumpWorld(SplittableRandom random) {
         final long initial = 1L << random.nextInt(8, 14);
         config = new BumpConfig(initial, random.nextInt(3) == 0 ? 0 : 1L << random.nextInt(8, 14), initial << 6);

@@ -31,12 +31,6 @@ public record PageCalls(
     /** A call with two arguments. */
     @FunctionalInterface
     public interface TwoLongs {
-        /**
-         * Makes the call.
-         *
-         * @param first the first argument
-         * @param second the second argument
-         */
         void call(long first, long second);
     }
 

@@ -28,11 +28,7 @@ public abstract class PageSourceContract {
     /** Creates the suite. */
     protected PageSourceContract() {}
 
-    /**
-     * Opens a source of its own for a test.
-     *
-     * @return the source, which the suite closes
-     */
+    /** Opens a source of its own for a test; the suite closes it. */
     protected abstract PageSubject open();
 
     @BeforeEach

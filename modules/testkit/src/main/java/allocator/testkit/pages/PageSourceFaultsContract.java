@@ -33,25 +33,17 @@ public abstract class PageSourceFaultsContract extends PageSourceContract {
     protected PageSourceFaultsContract() {}
 
     /**
-     * Opens a source on a device or system that fails on demand.
-     *
-     * @param calls receives the name of each call below the source, and may throw
-     * @return the source, which the suite closes
+     * Opens a source on a device or system that fails on demand: the name of each call below the source goes to
+     * {@code calls}, which may throw. The suite closes it.
      */
     protected abstract PageSubject open(FaultyCalls calls);
 
-    /**
-     * Opens a source on a device or system with limited memory.
-     *
-     * @param most how many pages it has memory for
-     * @return the source, which the suite closes
-     */
+    /** Opens a source on a device or system that has memory for so many pages. The suite closes it. */
     protected abstract PageSubject openLimited(int most);
 
     /**
-     * Returns what the calls below the source may throw.
-     *
-     * @return failures by name, among them lack of memory; an {@link Error} is what the JVM throws before a call
+     * Returns by name what the calls below the source may throw, lack of memory included; an {@link Error} is what the
+     * JVM throws before a call.
      */
     protected abstract Map<String, Supplier<Throwable>> failures();
 

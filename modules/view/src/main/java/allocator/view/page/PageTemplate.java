@@ -19,13 +19,7 @@ public final class PageTemplate {
 
     private PageTemplate() {}
 
-    /**
-     * Fills the template.
-     *
-     * @param title the title, any text
-     * @param json the data, valid JSON
-     * @return the file's text
-     */
+    /** Fills the template with a title, any text, and data, valid JSON. */
     public static String fill(String title, String json) {
         final String style = read("page.css");
         final StringBuilder script = new StringBuilder();

@@ -11,12 +11,7 @@ public final class ShownText {
 
     private ShownText() {}
 
-    /**
-     * Returns a text as a page shows it.
-     *
-     * @param text any text
-     * @return text without control and format characters other than those that isolate, and without half a pair
-     */
+    /** Returns a text without control and format characters other than those that isolate, and without half a pair. */
     public static String of(String text) {
         return isPlain(text) ? text : isolated(escaped(text));
     }

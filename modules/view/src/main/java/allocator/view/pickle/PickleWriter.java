@@ -38,12 +38,7 @@ public final class PickleWriter {
     private final OutputStream out;
     private final Map<String, Integer> memo = new HashMap<>();
 
-    /**
-     * Begins a pickle.
-     *
-     * @param out receives it; not closed
-     * @throws IOException if {@code out} throws it
-     */
+    /** Begins a pickle; {@code out} is not closed. */
     public PickleWriter(OutputStream out) throws IOException {
         this.out = out;
         out.write(PROTO);
@@ -53,36 +48,16 @@ public final class PickleWriter {
     /** Writes a part of the value. */
     @FunctionalInterface
     public interface Part {
-        /**
-         * Writes it.
-         *
-         * @throws IOException if the pickle cannot be written
-         */
         void write() throws IOException;
     }
 
-    /**
-     * Writes an element of a list.
-     *
-     * @param <T> what the elements are made of
-     */
+    /** Writes an element of a list. */
     @FunctionalInterface
     public interface Element<T> {
-        /**
-         * Writes it.
-         *
-         * @param item what it is made of
-         * @throws IOException if the pickle cannot be written
-         */
         void write(T item) throws IOException;
     }
 
-    /**
-     * Writes a dictionary.
-     *
-     * @param items writes keys and values in turn
-     * @throws IOException if the pickle cannot be written
-     */
+    /** Writes a dictionary of keys and values, which are written in turn. */
     public void dictionary(Part items) throws IOException {
         out.write(EMPTY_DICT);
         out.write(MARK);
@@ -90,14 +65,7 @@ public final class PickleWriter {
         out.write(SETITEMS);
     }
 
-    /**
-     * Writes a list.
-     *
-     * @param items what the elements are made of
-     * @param element writes an element
-     * @param <T> the type of the items
-     * @throws IOException if the pickle cannot be written
-     */
+    /** Writes a list, an element for each item. */
     public <T> void list(Iterable<T> items, Element<T> element) throws IOException {
         out.write(EMPTY_LIST);
         int count = 0;
@@ -116,25 +84,13 @@ public final class PickleWriter {
         }
     }
 
-    /**
-     * Writes a tuple of two numbers.
-     *
-     * @param first the first
-     * @param second the second
-     * @throws IOException if the pickle cannot be written
-     */
+    /** Writes a tuple of two numbers. */
     public void pair(long first, long second) throws IOException {
         number(first);
         number(second);
         out.write(TUPLE2);
     }
 
-    /**
-     * Writes a number.
-     *
-     * @param value the number
-     * @throws IOException if the pickle cannot be written
-     */
     public void number(long value) throws IOException {
         if (value >= 0 && value < 1 << 8) {
             out.write(BININT1);
@@ -154,22 +110,11 @@ public final class PickleWriter {
         }
     }
 
-    /**
-     * Writes a truth value.
-     *
-     * @param value the value
-     * @throws IOException if the pickle cannot be written
-     */
     public void truth(boolean value) throws IOException {
         out.write(value ? NEWTRUE : NEWFALSE);
     }
 
-    /**
-     * Writes a text. Half a surrogate pair, which Python does not read, becomes a question mark.
-     *
-     * @param value the text
-     * @throws IOException if the pickle cannot be written
-     */
+    /** Writes a text. Half a surrogate pair, which Python does not read, becomes a question mark. */
     public void text(String value) throws IOException {
         final Integer known = memo.get(value);
         if (known == null) {
@@ -200,11 +145,7 @@ public final class PickleWriter {
         }
     }
 
-    /**
-     * Ends the pickle.
-     *
-     * @throws IOException if the pickle cannot be written
-     */
+    /** Ends the pickle. */
     public void end() throws IOException {
         out.write(STOP);
         out.flush();

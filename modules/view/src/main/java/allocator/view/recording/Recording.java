@@ -101,56 +101,32 @@ public final class Recording {
         }
     }
 
-    /**
-     * Returns the number of allocations.
-     *
-     * @return the number; {@code 0} also if the recording did not ask for them
-     */
+    /** {@return the number of allocations; {@code 0} also if the recording did not ask for them} */
     public long allocations() {
         return allocations;
     }
 
-    /**
-     * Returns the number of frees.
-     *
-     * @return the number; {@code 0} also if the recording did not ask for them
-     */
+    /** {@return the number of frees; {@code 0} also if the recording did not ask for them} */
     public long frees() {
         return blocks.size() - allocations;
     }
 
-    /**
-     * Returns how many times the recorder reports that it has lost events.
-     *
-     * @return the number
-     */
+    /** {@return how many times the recorder reports that it has lost events} */
     public long losses() {
         return lost;
     }
 
-    /**
-     * Returns the calls of devices, summed up.
-     *
-     * @return the sums, in order of appearance
-     */
+    /** {@return the calls of devices, summed up, in order of appearance} */
     public List<RecordedCalls> calls() {
         return calls;
     }
 
-    /**
-     * Returns the sessions that were opened or closed.
-     *
-     * @return the sessions, in order of appearance
-     */
+    /** {@return the sessions that were opened or closed, in order of appearance} */
     public List<RecordedSession> sessions() {
         return sessions;
     }
 
-    /**
-     * Returns the requests that failed.
-     *
-     * @return the failures, in order of time
-     */
+    /** {@return the requests that failed, in order of time} */
     public List<RecordedFailure> failures() {
         return failures;
     }
@@ -166,28 +142,18 @@ public final class Recording {
     }
 
     /**
-     * Returns the blocks that are live at the peak of the bytes requested.
-     *
-     * @return one state for each memory, without regions; empty if there are no allocations
+     * {@return the blocks live at the peak of the bytes requested: a state for each memory, without regions, if any}
      */
     public List<AllocatorState> liveAtPeak() {
         return RecordedStates.at(blocks, profile.peakBlock());
     }
 
-    /**
-     * Returns the blocks that are live at the end.
-     *
-     * @return one state for each memory, without regions; empty if nothing is live
-     */
+    /** {@return the blocks that are live at the end: one state for each memory, without regions; empty if none is} */
     public List<AllocatorState> liveAtEnd() {
         return RecordedStates.at(blocks, blocks.size() - 1);
     }
 
-    /**
-     * Returns what a page shows: the profile, what was live at the peak and at the end, and the latest failure.
-     *
-     * @return the timeline
-     */
+    /** {@return what a page shows: the profile, what was live at the peak and at the end, and the latest failure} */
     public Timeline timeline() {
         final List<Timeline.Moment> moments = new ArrayList<>();
         liveAtPeak()

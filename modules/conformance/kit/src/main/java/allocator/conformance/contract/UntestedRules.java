@@ -14,11 +14,6 @@ public final class UntestedRules {
 
     private UntestedRules() {}
 
-    /** Returns why no test of a rule ran. */
-    public static String reason(String rule) {
-        return REASONS.getOrDefault(rule, "was not selected");
-    }
-
     /** Returns all reasons by the ids of the rules. */
     public static Map<String, String> reasons() {
         return new TreeMap<>(REASONS);

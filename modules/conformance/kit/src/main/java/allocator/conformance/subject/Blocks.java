@@ -2,7 +2,6 @@ package allocator.conformance.subject;
 
 import java.util.Map;
 import java.util.NavigableMap;
-import java.util.OptionalLong;
 import java.util.TreeMap;
 
 /** The live blocks of a test; checks that no two of them overlap. Thread-safe. */
@@ -25,13 +24,5 @@ public final class Blocks {
     /** Removes a block that is about to be freed. */
     public synchronized void remove(long address) {
         sizes.remove(address);
-    }
-
-    /** Returns the start of a recorded block that bytes overlap, if there is one. */
-    public synchronized OptionalLong overlapping(long address, long byteSize) {
-        final Map.Entry<Long, Long> below = sizes.lowerEntry(address + byteSize);
-        return below == null || below.getKey() + below.getValue() <= address
-                ? OptionalLong.empty()
-                : OptionalLong.of(below.getKey());
     }
 }

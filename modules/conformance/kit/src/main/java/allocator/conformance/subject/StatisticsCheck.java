@@ -1,11 +1,8 @@
 package allocator.conformance.subject;
 
 import allocator.spi.AllocatorStats;
-import java.util.Collection;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
@@ -13,16 +10,6 @@ import java.util.stream.Collectors;
 /** Compares counters: those of one snapshot with one another (S-02), and those of two snapshots. */
 public final class StatisticsCheck {
     private static final Map<String, ToLongFunction<AllocatorStats>> FIELDS = new LinkedHashMap<>();
-
-    /** The fields that never fall. */
-    private static final List<String> RISING = List.of(
-            "peakBytesInUse",
-            "peakBytesHeld",
-            "maxAllocSize",
-            "numAllocs",
-            "numReserves",
-            "numFailedAllocs",
-            "numArenaShrinkages");
 
     static {
         FIELDS.put("limit", AllocatorStats::limit);
@@ -93,34 +80,11 @@ public final class StatisticsCheck {
 
     /** Returns the fields that differ, such as {@code numAllocs from 3 to 4}; empty if they are the same. */
     public static String changes(AllocatorStats before, AllocatorStats now) {
-        return changes(before, now, FIELDS.keySet());
-    }
-
-    /** Returns the fields that differ among those of these names; empty if they are the same. */
-    public static String changes(AllocatorStats before, AllocatorStats now, Collection<String> names) {
-        return names.stream()
-                .filter(name -> value(name, now) != value(name, before))
-                .map(name -> values(name, before, now))
+        return FIELDS.entrySet().stream()
+                .filter(field ->
+                        field.getValue().applyAsLong(now) != field.getValue().applyAsLong(before))
+                .map(field -> field.getKey() + " from " + field.getValue().applyAsLong(before) + " to "
+                        + field.getValue().applyAsLong(now))
                 .collect(Collectors.joining(", "));
-    }
-
-    /**
-     * Returns a description of the first counter that fell between two snapshots although it never does, or empty:
-     * peaks, and counts of calls (S-01, S-02).
-     */
-    public static Optional<String> fall(AllocatorStats before, AllocatorStats now) {
-        return RISING.stream()
-                .filter(name -> value(name, now) < value(name, before))
-                .map(name -> name + " fell from " + value(name, before) + " to " + value(name, now))
-                .findFirst();
-    }
-
-    private static long value(String name, AllocatorStats stats) {
-        return Objects.requireNonNull(FIELDS.get(name)).applyAsLong(stats);
-    }
-
-    /** Returns both values of a field, such as {@code numAllocs from 3 to 4}. */
-    public static String values(String name, AllocatorStats before, AllocatorStats now) {
-        return name + " from " + value(name, before) + " to " + value(name, now);
     }
 }

@@ -67,7 +67,7 @@ final class Catalogue {
     private static String cell(Contract.Rule rule, Map<String, List<TestName>> tests) {
         final List<TestName> proved = tests.getOrDefault(rule.id(), List.of());
         if (proved.isEmpty()) {
-            return "**untested**: it " + UntestedRules.reason(rule.id());
+            return "**untested**: it " + UntestedRules.reasons().getOrDefault(rule.id(), "was not selected");
         }
         return String.join(
                 "<br>",

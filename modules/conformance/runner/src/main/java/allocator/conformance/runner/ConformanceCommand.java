@@ -118,7 +118,7 @@ public final class ConformanceCommand implements Callable<Integer> {
     @Option(
             names = "--report",
             paramLabel = "DIR",
-            description = "Write report.html, report.json, TEST-conformance.xml and failing programs there.")
+            description = "Write report.html, TEST-conformance.xml and failing programs there.")
     private @Nullable Path report;
 
     @Option(

@@ -78,11 +78,7 @@ public record ConformanceReport(
             this.exitCode = exitCode;
         }
 
-        /**
-         * Returns the exit code of the command.
-         *
-         * @return 0, 1 or 3
-         */
+        /** {@return the exit code of the command: 0, 1 or 3} */
         public int exitCode() {
             return exitCode;
         }
@@ -149,30 +145,18 @@ public record ConformanceReport(
      */
     public record TestResult(String name, String memory, Status status, String message, String program, Duration took)
             implements Serializable {
-        /**
-         * Returns the first line of the message.
-         *
-         * @return a line; empty if there is no message
-         */
+        /** {@return the first line of the message; empty if there is none} */
         public String summary() {
             return message.lines().findFirst().orElse("");
         }
 
-        /**
-         * Returns what the test proves, in words.
-         *
-         * @return such as {@code live allocations do not overlap}
-         */
+        /** {@return what the test proves, in words, such as {@code live allocations do not overlap}} */
         public String claim() {
             return TestName.of(name).map(TestName::sentence).orElse(name);
         }
     }
 
-    /**
-     * Returns what the report comes to.
-     *
-     * @return the verdict; of a run that is not over, {@code BREAKS} or {@code NOT_TESTED}
-     */
+    /** {@return what the report comes to; of a run that is not over, {@code BREAKS} or {@code NOT_TESTED}} */
     public Verdict verdict() {
         if (!passed()) {
             return Verdict.BREAKS;
@@ -182,11 +166,7 @@ public record ConformanceReport(
         return isFinished && isProved ? Verdict.CONFORMS : Verdict.NOT_TESTED;
     }
 
-    /**
-     * Returns what was not proved, and why.
-     *
-     * @return an element for each reason, in the order of the rules
-     */
+    /** {@return what was not proved, an element for each reason, in the order of the rules} */
     public List<NotProved> notProved() {
         final Map<String, NotProved> byReason = new LinkedHashMap<>();
         for (final RuleResult rule : rules) {
@@ -205,11 +185,7 @@ public record ConformanceReport(
         return List.copyOf(byReason.values());
     }
 
-    /**
-     * Returns whether no rule is broken; that may be because nothing was tested, see {@link #verdict}.
-     *
-     * @return {@code true} if no rule is broken
-     */
+    /** {@return whether no rule is broken; that may be because nothing was tested, see {@link #verdict}} */
     public boolean passed() {
         return count(Status.FAILED) == 0;
     }
@@ -224,11 +200,7 @@ public record ConformanceReport(
         return rules.stream().filter(rule -> rule.status() == status).count();
     }
 
-    /**
-     * Returns the results of all runs of all tests.
-     *
-     * @return results in the order of the rules
-     */
+    /** {@return the results of all runs of all tests, in the order of the rules} */
     public List<TestResult> tests() {
         return rules.stream().flatMap(rule -> rule.tests().stream()).toList();
     }

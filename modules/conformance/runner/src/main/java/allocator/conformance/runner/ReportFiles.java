@@ -12,19 +12,17 @@ import java.util.List;
 /** Writes the files of a report to a directory; each of them is whole or not there. */
 final class ReportFiles {
     static final String HTML = "report.html";
-    static final String JSON = "report.json";
     static final String XML = "TEST-conformance.xml";
     static final String PROGRAMS = "programs";
 
     /** The files that a report always has. */
-    static final List<String> ALL = List.of(HTML, JSON, XML);
+    static final List<String> ALL = List.of(HTML, XML);
 
     private ReportFiles() {}
 
     static void write(ConformanceReport report, Path directory) throws IOException {
         Files.createDirectories(directory);
         WholeFile.write(directory.resolve(HTML), new HtmlReport(report).toString());
-        WholeFile.write(directory.resolve(JSON), new JsonReport(report).toString());
         WholeFile.write(directory.resolve(XML), new XmlReport(report).toString());
         for (final TestResult test : report.tests()) {
             if (test.status() == Status.FAILED && !test.program().isEmpty()) {

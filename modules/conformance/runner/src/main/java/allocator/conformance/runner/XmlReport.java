@@ -21,10 +21,26 @@ final class XmlReport {
                 count(report, Status.SKIPPED) + count(report, Status.ADVICE),
                 seconds(report.took()),
                 report.started()));
+        text.append("  <properties>\n");
+        property("verdict", report.verdict().toString());
+        property("finished", Boolean.toString(report.isFinished()));
+        property("version", report.subject().version());
+        property("devices", String.join(", ", report.subject().devices()));
+        property("seed", Long.toString(report.settings().seed()));
+        report.notProved().forEach(entry -> property("not proved", entry.because()));
+        text.append("  </properties>\n");
         for (final RuleResult rule : report.rules()) {
             rule.tests().forEach(test -> testCase(rule, test));
         }
         text.append("</testsuite>\n");
+    }
+
+    private void property(String name, String value) {
+        text.append("    <property name=\"")
+                .append(name)
+                .append("\" value=\"")
+                .append(escaped(value))
+                .append("\"/>\n");
     }
 
     private static long count(ConformanceReport report, Status status) {

@@ -46,7 +46,7 @@ public final class CudaDrivers {
                 return new CudaAvailability.Unavailable(unmet);
             }
             try {
-                driver = new NativeCudaDriver(Prerequisites.driverVersion());
+                driver = NativeCudaDriver.initialize(Prerequisites.driverVersion());
             } catch (CudaException e) {
                 return new CudaAvailability.Unavailable(e.function().functionName() + " failed with " + e.resultName());
             }

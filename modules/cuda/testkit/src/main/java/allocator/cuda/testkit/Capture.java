@@ -1,7 +1,6 @@
 package allocator.cuda.testkit;
 
 import allocator.cuda.driver.CudaDriver;
-import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaStreams;
 import allocator.spi.SyncStream;
 
@@ -19,24 +18,14 @@ public final class Capture implements AutoCloseable {
         this.stream = stream.handle();
     }
 
-    /**
-     * Begins a capture.
-     *
-     * @param driver the driver
-     * @param stream the stream
-     * @return the capture, which the caller closes
-     */
+    /** Begins a capture, which the caller closes. */
     public static Capture of(CudaDriver driver, SyncStream stream) {
         final Capture capture = new Capture(driver, stream);
         capture.streams.streamBeginCapture(0, capture.stream);
         return capture;
     }
 
-    /**
-     * Ends the capture and destroys its graph. A second call does nothing.
-     *
-     * @throws CudaException if the capture was invalidated
-     */
+    /** Ends the capture, which must not have been invalidated, and destroys its graph. A second call does nothing. */
     @Override
     public void close() {
         if (!isOver) {

@@ -40,20 +40,12 @@ public abstract class CudaFaultsInTurn {
 
     private final Function<Supplier<CudaAvailability>, EpFactory> provider;
 
-    /**
-     * Creates a fixture.
-     *
-     * @param provider creates a factory of the provider on the driver that is passed to it
-     */
+    /** Creates a fixture of a provider on the driver that is passed to it. */
     protected CudaFaultsInTurn(Function<Supplier<CudaAvailability>, EpFactory> provider) {
         this.provider = provider;
     }
 
-    /**
-     * Returns settings to try with device memory beside the defaults.
-     *
-     * @return keys and values
-     */
+    /** Returns settings to try with device memory beside the defaults. */
     protected abstract List<Map<String, String>> settings();
 
     /** A provider on a simulated device of its own. */

@@ -23,10 +23,8 @@ public final class FaultyDriver implements CudaDriver {
     private final CudaStreams streams;
 
     /**
-     * Creates a driver.
-     *
-     * @param driver receives the calls that do not fail
-     * @param calls receives the name of each call and may throw
+     * Creates a driver: {@code calls} receives the name of each call and may throw, the other driver the calls that do
+     * not fail.
      */
     public FaultyDriver(CudaDriver driver, Consumer<String> calls) {
         devices = faulty(CudaDevices.class, driver.devices(), calls);

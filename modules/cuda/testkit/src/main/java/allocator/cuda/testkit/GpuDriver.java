@@ -8,11 +8,7 @@ import allocator.testkit.Gpu;
 public final class GpuDriver {
     private GpuDriver() {}
 
-    /**
-     * Returns the driver, or ends the test as {@link Gpu#absent} does.
-     *
-     * @return the driver, which has at least one device
-     */
+    /** Returns the driver, which has at least one device, or ends the test as {@link Gpu#absent} does. */
     public static CudaDriver require() {
         return CudaDrivers.probe().orElse(reason -> {
             throw Gpu.absent(reason);

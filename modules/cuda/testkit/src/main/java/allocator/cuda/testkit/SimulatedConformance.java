@@ -23,21 +23,12 @@ public abstract class SimulatedConformance extends AllocatorConformance {
     private final int deviceCount;
     private final Function<Supplier<CudaAvailability>, EpFactory> provider;
 
-    /**
-     * Creates a fixture of one device.
-     *
-     * @param provider creates a factory of the provider on the driver that is passed to it
-     */
+    /** Creates a fixture of one device, of a provider on the driver that is passed to it. */
     protected SimulatedConformance(Function<Supplier<CudaAvailability>, EpFactory> provider) {
         this(1, provider);
     }
 
-    /**
-     * Creates a fixture.
-     *
-     * @param deviceCount the number of devices
-     * @param provider creates a factory of the provider on the driver that is passed to it
-     */
+    /** Creates a fixture of so many devices, of a provider on the driver that is passed to it. */
     protected SimulatedConformance(int deviceCount, Function<Supplier<CudaAvailability>, EpFactory> provider) {
         this.deviceCount = deviceCount;
         this.provider = provider;

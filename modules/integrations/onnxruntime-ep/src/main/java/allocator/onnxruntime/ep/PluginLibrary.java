@@ -105,11 +105,7 @@ public final class PluginLibrary implements AutoCloseable {
         return new Builder(environment);
     }
 
-    /**
-     * Returns the name under which ONNX Runtime knows the library.
-     *
-     * @return the name
-     */
+    /** {@return the name under which ONNX Runtime knows the library} */
     public String name() {
         return name;
     }
@@ -150,38 +146,24 @@ public final class PluginLibrary implements AutoCloseable {
         return failures.take();
     }
 
-    /**
-     * Returns the newest failure of a callback, taken or not.
-     *
-     * @return the failure; empty if there was none
-     */
+    /** {@return the newest failure of a callback, taken or not; empty if there was none} */
     public Optional<CallbackFailure> lastFailure() {
         return failures.last();
     }
 
-    /**
-     * Returns how many callbacks have failed.
-     *
-     * @return the number, from 0
-     */
+    /** {@return how many callbacks have failed, from 0} */
     public long failures() {
         return failures.count();
     }
 
     /**
-     * Returns how many open sessions use a provider of the library, whether or not nodes of their models do.
-     *
-     * @return the number, from 0
+     * {@return how many open sessions use a provider of the library, whether or not nodes of their models do, from 0}
      */
     public int sessions() {
         return uses.sessions();
     }
 
-    /**
-     * Returns how many blocks of the providers ONNX Runtime holds.
-     *
-     * @return the number, from 0
-     */
+    /** {@return how many blocks of the providers ONNX Runtime holds, from 0} */
     public long liveBlocks() {
         return uses.live();
     }

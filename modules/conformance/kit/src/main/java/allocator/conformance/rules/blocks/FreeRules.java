@@ -21,33 +21,6 @@ public abstract class FreeRules extends Chapter {
     };
 
     @ConformanceTest
-    void required_A06_aDoubleFreeIsRefused(Subject subject) {
-        final Allocator allocator = subject.allocator();
-        final long kept = allocator.alloc(4096);
-        final long freed = allocator.alloc(4096);
-        final long other = allocator.alloc(4096);
-        allocator.free(freed);
-        Expect.rejection(InvalidFreeException.class, "a second free of the same block", () -> allocator.free(freed));
-        allocator.free(other);
-        Expect.rejection(
-                InvalidFreeException.class, "a second free, after a neighbour was freed,", () -> allocator.free(freed));
-        allocator.free(kept);
-    }
-
-    @ConformanceTest
-    void required_A06_aFreeInsideABlockIsRefused(Subject subject) {
-        final Allocator allocator = subject.allocator();
-        final long address = allocator.alloc(8192);
-        for (final long offset : new long[] {1, 256, 4096, 8191}) {
-            Expect.rejection(
-                    InvalidFreeException.class,
-                    "free of an address " + offset + " bytes inside a live block",
-                    () -> allocator.free(address + offset));
-        }
-        allocator.free(address);
-    }
-
-    @ConformanceTest
     void required_A06_aForeignAddressIsRefused(Subject subject) {
         final Allocator allocator = subject.allocator();
         final long address = allocator.alloc(64);
@@ -58,18 +31,6 @@ public abstract class FreeRules extends Chapter {
                     () -> allocator.free(foreign));
         }
         allocator.free(address);
-    }
-
-    @ConformanceTest
-    void required_A06_aRefusedFreeChangesNothing(Subject subject) {
-        final Allocator allocator = subject.allocator();
-        final long kept = allocator.alloc(5000);
-        final AllocatorStats before = subject.stats(allocator);
-        for (final long wrong : new long[] {kept + 1, 4096, kept + (1L << 40)}) {
-            Expect.rejection(InvalidFreeException.class, "free of a wrong address", () -> allocator.free(wrong));
-        }
-        subject.requireSame(before, allocator.stats(), "rejected frees changed the statistics");
-        allocator.free(kept);
     }
 
     private static void requireRejected(Allocator allocator, long address, String what) {
@@ -112,6 +73,7 @@ public abstract class FreeRules extends Chapter {
             final AllocatorStats before = counts ? allocator.stats() : AllocatorStats.NONE;
             for (int i = 0; i < 3; i++) {
                 requireRejected(allocator, freed, "a second free of a block of " + byteSize + " bytes");
+                requireRejected(allocator, freed + (1L << 40), "a free of what was never allocated");
             }
             if (counts) {
                 subject.requireSame(before, allocator.stats(), "rejected frees changed the statistics");

@@ -131,20 +131,4 @@ public abstract class ReserveRules extends Chapter {
                 before.numArenaExtensions(),
                 now.numArenaExtensions());
     }
-
-    @ConformanceTest
-    void required_R02_aFreedReserveIsNotServedFromAgain(Subject subject) {
-        final Allocator allocator = subject.allocator();
-        subject.requireReserve(allocator);
-        subject.requireArena(allocator);
-        final long extensions = allocator.stats().numArenaExtensions();
-        for (int i = 0; i < 20; i++) {
-            allocator.free(allocator.reserve(200_000));
-        }
-        Expect.that(
-                allocator.stats().numArenaExtensions() == extensions,
-                "reserves changed the number of regions from %d to %d",
-                extensions,
-                allocator.stats().numArenaExtensions());
-    }
 }

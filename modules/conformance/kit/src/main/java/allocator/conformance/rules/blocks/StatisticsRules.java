@@ -10,7 +10,6 @@ import allocator.conformance.subject.Subject;
 import allocator.conformance.subject.Workers;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
-import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SyncStream;
@@ -25,7 +24,6 @@ import java.util.function.LongUnaryOperator;
 /** Chapter S: counters are true at every moment. */
 public abstract class StatisticsRules extends Chapter {
     private static final long MIB = 1 << 20;
-    private static final long ABSURD = 1L << 50;
 
     private static void requireConsistent(AllocatorStats stats, boolean isArena, String when) {
         StatisticsCheck.fault(stats, isArena).ifPresent(fault -> Expect.that(false, "%s %s", when, fault));
@@ -283,35 +281,6 @@ public abstract class StatisticsRules extends Chapter {
                     old.value(),
                     counter.value());
         }
-    }
-
-    @ConformanceTest
-    void required_S05_failedCallsChangeNoOtherCounter(Subject subject) {
-        final Allocator allocator = subject.allocator();
-        final long live = allocator.alloc(1000);
-        final AllocatorStats before = subject.stats(allocator);
-        try {
-            allocator.alloc(-1);
-        } catch (InvalidSizeException rejected) {
-            Expect.that(rejected.byteSize() == -1, "%s", rejected.getMessage());
-        }
-        subject.requireSame(
-                before,
-                allocator.stats(),
-                "only a lack of memory is counted, yet another rejected call changed the statistics");
-        Expect.rejection(OutOfMemoryException.class, "alloc(2^50)", () -> allocator.alloc(ABSURD));
-        final AllocatorStats after = allocator.stats();
-        Expect.that(
-                after.numFailedAllocs() == before.numFailedAllocs() + 1 || after.numFailedAllocs() == 0,
-                "one request failed for lack of memory; numFailedAllocs went from %d to %d",
-                before.numFailedAllocs(),
-                after.numFailedAllocs());
-        final String changes = StatisticsCheck.changes(
-                before,
-                after,
-                List.of("numAllocs", "bytesInUse", "requestedBytesInUse", "maxAllocSize", "peakBytesInUse"));
-        Expect.that(changes.isEmpty(), "a request that failed changed the statistics: %s", changes);
-        allocator.free(live);
     }
 
     @ConformanceTest

@@ -119,20 +119,6 @@ public abstract class DiscoveryRules extends Chapter {
     }
 
     @ConformanceTest
-    void required_F05_theAllocatorServesTheMemoryAskedFor(Subject subject) {
-        final Allocator allocator = subject.allocator();
-        Expect.that(
-                allocator.info().equals(subject.memory()),
-                "requested %s, got an allocator of %s",
-                describe(subject.memory()),
-                describe(allocator.info()));
-    }
-
-    private static String describe(MemoryInfo info) {
-        return info + " with alignment " + info.byteAlignment() + " and type " + info.allocatorType();
-    }
-
-    @ConformanceTest
     void required_F05_unlistedMemoryIsRefused(Subject subject) {
         final MemoryInfo info = subject.memory();
         final MemoryLocation location = info.location();

@@ -19,6 +19,7 @@ import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** Chapter L: levels of the contract, and use after close. */
 public abstract class LifetimeRules extends Chapter {
@@ -67,11 +68,7 @@ public abstract class LifetimeRules extends Chapter {
                 "info, spiLevel or effectiveOptions changed%s: they are no uses of the memory",
                 after);
         requireDescribed(allocator, after);
-        Expect.rejection(AllocatorClosedException.class, "alloc" + after, () -> allocator.alloc(64));
         Expect.rejection(AllocatorClosedException.class, "free" + after, () -> allocator.free(address));
-        if (reserves) {
-            Expect.rejection(AllocatorClosedException.class, "reserve" + after, () -> allocator.reserve(64));
-        }
         if (counts) {
             Expect.rejection(AllocatorClosedException.class, "stats" + after, allocator::stats);
         }
@@ -81,15 +78,31 @@ public abstract class LifetimeRules extends Chapter {
                     "shrink" + after,
                     () -> shrinkable.get().shrink());
         }
-        if (allocator.as(HostAccessibleAllocator.class).orElse(null) instanceof HostAccessibleAllocator accessible) {
-            Expect.rejection(AllocatorClosedException.class, "segment" + after, () -> accessible.segment(address, 64));
+        requireClosed(allocator, address, 64, reserves, stream);
+        requireClosed(allocator, 0, 0, reserves, stream);
+    }
+
+    /** An empty allocation is a use too. */
+    private static void requireClosed(
+            Allocator allocator, long address, long byteSize, boolean reserves, @Nullable SyncStream stream) {
+        final String after = "(" + byteSize + ") after the last release";
+        Expect.rejection(AllocatorClosedException.class, "alloc" + after, () -> allocator.alloc(byteSize));
+        if (reserves) {
+            Expect.rejection(AllocatorClosedException.class, "reserve" + after, () -> allocator.reserve(byteSize));
         }
-        if (stream != null
-                && allocator.as(StreamAwareAllocator.class).orElse(null) instanceof StreamAwareAllocator streamAware) {
-            Expect.rejection(
-                    AllocatorClosedException.class,
-                    "allocOnStream" + after,
-                    () -> streamAware.allocOnStream(64, stream));
+        allocator
+                .as(HostAccessibleAllocator.class)
+                .ifPresent(accessible -> Expect.rejection(
+                        AllocatorClosedException.class,
+                        "segment" + after,
+                        () -> accessible.segment(address, byteSize)));
+        if (stream != null) {
+            allocator
+                    .as(StreamAwareAllocator.class)
+                    .ifPresent(streamAware -> Expect.rejection(
+                            AllocatorClosedException.class,
+                            "allocOnStream" + after,
+                            () -> streamAware.allocOnStream(byteSize, stream)));
         }
     }
 
@@ -132,29 +145,6 @@ public abstract class LifetimeRules extends Chapter {
             contents.verify(address, 4096, 3, "after close was rejected,");
         });
         allocator.free(address);
-    }
-
-    @ConformanceTest
-    void required_L02_anEmptyAllocationIsAUseToo(Subject subject) {
-        final Allocator allocator = subject.allocator();
-        final SyncStream stream = subject.ifStreamAware(allocator).isPresent() ? subject.stream() : null;
-        final boolean reserves = allocator.spiLevel() >= SpiLevel.RESERVE;
-        subject.release(allocator);
-        final String after = " after the last release";
-        Expect.rejection(AllocatorClosedException.class, "alloc(0)" + after, () -> allocator.alloc(0));
-        if (reserves) {
-            Expect.rejection(AllocatorClosedException.class, "reserve(0)" + after, () -> allocator.reserve(0));
-        }
-        if (allocator.as(HostAccessibleAllocator.class).orElse(null) instanceof HostAccessibleAllocator accessible) {
-            Expect.rejection(AllocatorClosedException.class, "segment(0, 0)" + after, () -> accessible.segment(0, 0));
-        }
-        if (stream != null
-                && allocator.as(StreamAwareAllocator.class).orElse(null) instanceof StreamAwareAllocator streamAware) {
-            Expect.rejection(
-                    AllocatorClosedException.class,
-                    "allocOnStream(0)" + after,
-                    () -> streamAware.allocOnStream(0, stream));
-        }
     }
 
     @ConformanceTest

@@ -13,6 +13,7 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SpiLevel;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiConsumer;
@@ -117,6 +118,7 @@ public abstract class OptionRules extends Chapter {
                 "createAllocator with the unknown key no.such.key",
                 () -> subject.allocator(Map.of("no.such.key", "1")));
         requireNamed(plain, "no.such.key", "1");
+        final Map<String, String> messages = new HashMap<>();
         for (final OptionKey<?> key : keys) {
             final String misspelt = key.name() + "x";
             final InvalidOptionException rejection = Expect.rejection(
@@ -128,6 +130,14 @@ public abstract class OptionRules extends Chapter {
                     "the rejection of %s does not name %s: %s",
                     misspelt,
                     key.name(),
+                    rejection.getMessage());
+            final String before =
+                    messages.put(String.valueOf(rejection.getMessage()).replace(misspelt, ""), key.name());
+            Expect.that(
+                    before == null,
+                    "%sx and %s are rejected with the same words, which cannot name the closest key of both: %s",
+                    before,
+                    misspelt,
                     rejection.getMessage());
         }
     }
@@ -200,7 +210,7 @@ public abstract class OptionRules extends Chapter {
         for (final OptionKey<?> key : keys) {
             for (final String value : VALUES) {
                 if (accepts(key, value)) {
-                    any |= reportsEffective(subject, key, value);
+                    any |= reportsEffective(subject, key, value, ORIGIN);
                 }
             }
         }
@@ -234,19 +244,21 @@ public abstract class OptionRules extends Chapter {
     }
 
     /** Returns the text of the value that a text means. */
-    static <T> String formatted(OptionKey<T> key, String text) {
+    private static <T> String formatted(OptionKey<T> key, String text) {
         return key.format(key.parse(text, ORIGIN));
     }
 
-    private static <T> boolean reportsEffective(Subject subject, OptionKey<T> key, String requested) {
-        final Allocator allocator = subject.allocator(Map.of(key.name(), requested));
+    /** Returns whether an option is among the effective ones; fails unless these have its value and origin then. */
+    static boolean reportsEffective(Subject subject, OptionKey<?> key, String requested, String origin) {
+        final Allocator allocator = subject.factory()
+                .createAllocator(subject.memory(), AllocatorOptions.of(Map.of(key.name(), requested), origin));
         final AllocatorOptions effective = allocator.effectiveOptions();
         final String value = effective.value(key.name());
-        subject.release(allocator);
+        subject.factory().releaseAllocator(allocator);
         if (value == null) {
             return false;
         }
-        final String expected = key.format(key.parse(requested, ORIGIN));
+        final String expected = formatted(key, requested);
         Expect.that(
                 isEffective(key, value, expected),
                 "a new allocator was requested with %s=%s, which is parsed as %s; effectiveOptions returns %s",
@@ -255,10 +267,10 @@ public abstract class OptionRules extends Chapter {
                 expected,
                 value);
         Expect.that(
-                effective.origin(key.name()).equals(ORIGIN),
+                effective.origin(key.name()).equals(origin),
                 "%s was set by '%s'; effectiveOptions returns the origin '%s'",
                 key.name(),
-                ORIGIN,
+                origin,
                 effective.origin(key.name()));
         return true;
     }

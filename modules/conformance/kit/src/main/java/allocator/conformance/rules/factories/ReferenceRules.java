@@ -85,22 +85,6 @@ public abstract class ReferenceRules extends Chapter {
         own.free(address);
     }
 
-    @ConformanceTest
-    void required_F07_anAllocatorOfAnotherFactoryIsRefused(Subject subject) {
-        final Allocator own = subject.allocator();
-        final EpFactory elsewhere = subject.newFactory();
-        try {
-            elsewhere.discoverDevices();
-            Expect.rejection(
-                    UnknownAllocatorException.class,
-                    "releaseAllocator of an allocator of another factory of the provider",
-                    () -> elsewhere.releaseAllocator(own));
-        } finally {
-            elsewhere.close();
-        }
-        own.free(own.alloc(64));
-    }
-
     /** A decorator of an allocator may say that it is equal to it. */
     @ConformanceTest
     void required_F07_anAllocatorThatEqualsAnotherIsRefused(Subject subject) {

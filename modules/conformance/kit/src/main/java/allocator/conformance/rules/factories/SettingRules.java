@@ -4,8 +4,6 @@ import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Expect;
 import allocator.conformance.subject.Subject;
-import allocator.spi.Allocator;
-import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.OptionKey;
@@ -68,52 +66,13 @@ public abstract class SettingRules extends Chapter {
     }
 
     @ConformanceTest
-    void required_O02_eachUnknownKeyHasItsOwnNearest(Subject subject) {
-        final Map<String, String> messages = new HashMap<>();
-        for (final OptionKey<?> key : subject.factory().optionKeys()) {
-            final String misspelt = key.name() + "x";
-            final InvalidOptionException rejection = Expect.rejection(
-                    InvalidOptionException.class,
-                    "createAllocator with the misspelt key " + misspelt,
-                    () -> subject.allocator(Map.of(misspelt, "1")));
-            final String before =
-                    messages.put(String.valueOf(rejection.getMessage()).replace(misspelt, ""), key.name());
-            Expect.that(
-                    before == null,
-                    "%sx and %s are rejected with the same words, which cannot name the closest key of both: %s",
-                    before,
-                    misspelt,
-                    rejection.getMessage());
-        }
-    }
-
-    @ConformanceTest
     void required_O04_settingsOfAnyOriginAreEffective(Subject subject) {
         for (final String origin : List.of("explicit call", "session", "environment", "a vendor's file")) {
             for (final OptionKey<?> key : subject.factory().optionKeys()) {
                 for (final String value : accepted(key)) {
-                    if (key.name().equals(OptionKey.EXCLUSIVE.name())) {
-                        continue;
+                    if (!key.name().equals(OptionKey.EXCLUSIVE.name())) {
+                        OptionRules.reportsEffective(subject, key, value, origin);
                     }
-                    final Allocator allocator = subject.factory()
-                            .createAllocator(subject.memory(), AllocatorOptions.of(Map.of(key.name(), value), origin));
-                    final AllocatorOptions effective = allocator.effectiveOptions();
-                    subject.factory().releaseAllocator(allocator);
-                    final String now = effective.value(key.name());
-                    final String expected = OptionRules.formatted(key, value);
-                    Expect.that(
-                            now == null || OptionRules.isEffective(key, now, expected),
-                            "%s=%s from '%s' is effective as %s",
-                            key.name(),
-                            value,
-                            origin,
-                            now);
-                    Expect.that(
-                            now == null || effective.origin(key.name()).equals(origin),
-                            "%s was set by '%s'; effectiveOptions returns the origin '%s'",
-                            key.name(),
-                            origin,
-                            effective.origin(key.name()));
                 }
             }
         }

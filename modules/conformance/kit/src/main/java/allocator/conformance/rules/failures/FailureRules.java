@@ -7,15 +7,9 @@ import allocator.conformance.subject.Expect;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorException;
-import allocator.spi.ShrinkableAllocator;
-import allocator.spi.SpiLevel;
-import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
-import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 import org.opentest4j.AssertionFailedError;
 
@@ -25,16 +19,11 @@ public abstract class FailureRules extends Chapter {
 
     @ConformanceTest
     void required_A07_eachDeviceCallMayFail(Subject subject) {
-        subject.requireProbe();
-        try {
-            playWithFailure(subject, Long.MAX_VALUE);
-        } catch (AssertionFailedError fault) {
-            throw Expect.skip("the program fails even if no device call does; other rules report why");
-        }
-        for (int k = 1; k <= MAX_CALLS; k++) {
-            if (playWithFailure(subject, k)) {
-                return;
-            }
+        final DeviceProbe probe = subject.requireProbe();
+        requireSoundWithoutFailures(subject);
+        int k = 1;
+        while (k <= MAX_CALLS && !playWith(subject, AllocatorException.class, k, probe::failCall, " had failed, ")) {
+            k++;
         }
     }
 
@@ -53,29 +42,31 @@ public abstract class FailureRules extends Chapter {
     }
 
     private static void requireNothingLost(Subject subject, Thrown thrown) {
-        Refusals.require(subject);
+        final DeviceProbe probe = Refusals.require(subject);
         requireSoundWithoutFailures(subject);
         final SplittableRandom random = subject.random("whatever a device call throws");
         for (final boolean isLasting : new boolean[] {false, true}) {
+            final String what = (isLasting ? " and all that followed" : "") + " had thrown " + thrown + ", ";
+            final LongConsumer fail = call -> probe.failCalls(call, isLasting, () -> thrown.raise(subject.memory()));
             int k = 1;
-            while (k <= MAX_CALLS && !playWith(subject, thrown, k, isLasting)) {
+            while (k <= MAX_CALLS && !playWith(subject, Throwable.class, k, fail, what)) {
                 k += subject.times(1, 1 + random.nextInt(12));
             }
         }
     }
 
     /** Runs the program with failures from its k-th device call; returns whether it made fewer calls than that. */
-    private static boolean playWith(Subject subject, Thrown thrown, int k, boolean isLasting) {
+    private static boolean playWith(
+            Subject subject, Class<? extends Throwable> thrown, int k, LongConsumer fail, String what) {
         final DeviceProbe probe = subject.requireProbe();
         final Allocator allocator = subject.allocator();
-        final FaultProgram program = new FaultProgram(subject, allocator, stream(subject, allocator));
+        final FaultProgram program = new FaultProgram(subject, allocator, stream(subject, allocator), thrown);
         final long failing = probe.calls() + k;
-        probe.failCalls(failing, isLasting, () -> thrown.raise(subject.memory()));
+        fail.accept(failing);
         program.playAll();
-        probe.failCalls(0, false, () -> {});
+        fail.accept(0);
         final boolean isOver = probe.calls() < failing;
-        program.requireNothingLost("after device call " + k + (isLasting ? " and all that followed" : "")
-                + " had thrown " + thrown + ", ");
+        program.requireNothingLost("after device call " + k + what);
         return isOver;
     }
 
@@ -83,7 +74,8 @@ public abstract class FailureRules extends Chapter {
     private static void requireSoundWithoutFailures(Subject subject) {
         try {
             final Allocator allocator = subject.allocator();
-            final FaultProgram program = new FaultProgram(subject, allocator, stream(subject, allocator));
+            final FaultProgram program =
+                    new FaultProgram(subject, allocator, stream(subject, allocator), Throwable.class);
             program.playAll();
             program.requireNothingLost("");
         } catch (AssertionFailedError | RuntimeException fault) {
@@ -93,62 +85,5 @@ public abstract class FailureRules extends Chapter {
 
     private static @Nullable SyncStream stream(Subject subject, Allocator allocator) {
         return subject.ifStreamAware(allocator).isPresent() ? subject.stream() : null;
-    }
-
-    /** Runs the program with its k-th device call failing; returns whether it made fewer calls than that. */
-    private static boolean playWithFailure(Subject subject, long k) {
-        final DeviceProbe probe = subject.requireProbe();
-        final Allocator allocator = subject.allocator();
-        final boolean counts = subject.counts(allocator);
-        final SyncStream stream = stream(subject, allocator);
-        final Map<Long, Long> live = new HashMap<>();
-        final long failing = k == Long.MAX_VALUE ? k : probe.calls() + k;
-        probe.failCall(failing);
-        play(allocator, stream, live);
-        probe.failCall(0);
-        final boolean isOver = probe.calls() < failing;
-        final String after = "after device call " + k + " of a program had failed, ";
-        AfterFailure.requireUsable(subject, allocator, live, counts, 2_000_000, after);
-        if (stream != null) {
-            stream.close();
-        }
-        subject.release(allocator);
-        Expect.that(
-                subject.heldByDevice(0) == 0,
-                "%s%d bytes are still taken from the device after the last release",
-                after,
-                subject.heldByDevice(0));
-        return isOver;
-    }
-
-    /** Makes every call that may reach the device. A call may fail, with a message. */
-    private static void play(Allocator allocator, @Nullable SyncStream stream, Map<Long, Long> live) {
-        final List<Runnable> steps = new ArrayList<>();
-        final boolean reserves = allocator.spiLevel() >= SpiLevel.RESERVE;
-        for (final long byteSize : new long[] {1000, 3_000_000, 70_000}) {
-            steps.add(() -> live.put(allocator.alloc(byteSize), byteSize));
-            if (reserves) {
-                steps.add(() -> live.put(allocator.reserve(byteSize), byteSize));
-            }
-            if (stream != null
-                    && allocator.as(StreamAwareAllocator.class).orElse(null)
-                            instanceof StreamAwareAllocator streamAware) {
-                steps.add(() -> live.put(streamAware.allocOnStream(byteSize, stream), byteSize));
-                steps.add(() -> allocator.free(streamAware.allocOnStream(byteSize, stream)));
-                steps.add(stream::onSessionRunEnd);
-            }
-        }
-        steps.add(() -> allocator.free(allocator.alloc(9_000_000)));
-        steps.add(() -> Subject.ifShrinkable(allocator).ifPresent(ShrinkableAllocator::shrink));
-        if (reserves) {
-            steps.add(() -> allocator.free(allocator.reserve(9_000_000)));
-        }
-        for (final Runnable step : steps) {
-            try {
-                step.run();
-            } catch (AllocatorException failed) {
-                Expect.that(failed.getMessage() != null, "a device call failed, and the exception has no message");
-            }
-        }
     }
 }

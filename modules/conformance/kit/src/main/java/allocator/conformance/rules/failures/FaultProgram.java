@@ -27,6 +27,7 @@ final class FaultProgram {
     private final Allocator allocator;
     private final boolean counts;
     private final @Nullable SyncStream stream;
+    private final Class<? extends Throwable> thrown;
 
     private final List<Block> live = new ArrayList<>();
 
@@ -41,14 +42,13 @@ final class FaultProgram {
     }
 
     /**
-     * @param subject the provider
-     * @param allocator the allocator
-     * @param stream a stream for some allocations, {@code null} for none
+     * A call may throw {@code thrown} only, with a message. Without a stream, {@code null}, there are no calls on it.
      */
-    FaultProgram(Subject subject, Allocator allocator, @Nullable SyncStream stream) {
+    FaultProgram(Subject subject, Allocator allocator, @Nullable SyncStream stream, Class<? extends Throwable> thrown) {
         this.subject = subject;
         this.allocator = allocator;
         this.stream = stream;
+        this.thrown = thrown;
         counts = subject.counts(allocator);
     }
 
@@ -113,9 +113,10 @@ final class FaultProgram {
         final long address;
         try {
             address = call.make();
-        } catch (Throwable thrown) {
-            requireRequested(before, 0, thrown);
-            return thrown;
+        } catch (Throwable failure) {
+            requireAllowed(failure);
+            requireRequested(before, 0, failure);
+            return failure;
         }
         if (byteSize != 0) {
             live.add(new Block(address, byteSize));
@@ -133,8 +134,9 @@ final class FaultProgram {
         Throwable failure = null;
         try {
             allocator.free(block.address());
-        } catch (Throwable thrown) {
-            failure = thrown;
+        } catch (Throwable e) {
+            requireAllowed(e);
+            failure = e;
         }
         final long after = requested();
         final boolean isError = failure instanceof Error;
@@ -150,6 +152,14 @@ final class FaultProgram {
         }
     }
 
+    private void requireAllowed(Throwable failure) {
+        Expect.that(
+                thrown == Throwable.class || (thrown.isInstance(failure) && failure.getMessage() != null),
+                "a device call failed, and a call threw %s instead of %s with a message",
+                Expect.describe(failure),
+                thrown.getSimpleName());
+    }
+
     private long requested() {
         try {
             return counts ? allocator.stats().requestedBytesInUse() : UNKNOWN;
@@ -158,12 +168,12 @@ final class FaultProgram {
         }
     }
 
-    private void requireRequested(long before, long change, @Nullable Throwable thrown) {
+    private void requireRequested(long before, long change, @Nullable Throwable failure) {
         final long requested = requested();
         Expect.that(
                 before == UNKNOWN || requested == UNKNOWN || requested == before + change,
                 "%s, and %d bytes are live; requestedBytesInUse is %d",
-                thrown == null ? "a call returned" : "a call threw " + Expect.describe(thrown),
+                failure == null ? "a call returned" : "a call threw " + Expect.describe(failure),
                 before + change,
                 requested);
     }

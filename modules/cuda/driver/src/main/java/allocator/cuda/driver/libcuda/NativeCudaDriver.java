@@ -18,55 +18,29 @@ import jcuda.driver.CUdevice;
  * memory of 2 GiB and more), those that take a handle, which JCuda cannot make from a number, and those that must not
  * create objects. Results of a call are read only if it succeeded.
  */
-public final class NativeCudaDriver implements CudaDriver {
-    private final CudaDevices devices;
-    private final CudaMemory memory;
-    private final CudaPools pools;
-    private final CudaAddressRanges addressRanges;
-    private final CudaStreams streams;
-
+public record NativeCudaDriver(
+        CudaDevices devices, CudaMemory memory, CudaPools pools, CudaAddressRanges addressRanges, CudaStreams streams)
+        implements CudaDriver {
     /**
      * Initializes the driver. {@link Prerequisites} must be met.
      *
      * @param driverVersion the version that the library reported
+     * @return the driver
      * @throws CudaException if a call fails, for instance because the process sees no device
      */
-    public NativeCudaDriver(int driverVersion) {
+    public static NativeCudaDriver initialize(int driverVersion) {
         final CUdevice[] handles = InstalledDevices.initialize();
         final CudaDeviceInfo[] infos = new CudaDeviceInfo[handles.length];
         for (int device = 0; device < infos.length; device++) {
             infos[device] = InstalledDevices.read(device, handles[device]);
         }
         final Contexts contexts = new Contexts(handles);
-        devices = new NativeDevices(contexts, driverVersion, infos);
-        memory = new NativeMemory(contexts);
-        pools = new NativePools(contexts, devices);
-        addressRanges = new NativeAddressRanges(contexts, devices);
-        streams = new NativeStreams(contexts);
-    }
-
-    @Override
-    public CudaDevices devices() {
-        return devices;
-    }
-
-    @Override
-    public CudaMemory memory() {
-        return memory;
-    }
-
-    @Override
-    public CudaPools pools() {
-        return pools;
-    }
-
-    @Override
-    public CudaAddressRanges addressRanges() {
-        return addressRanges;
-    }
-
-    @Override
-    public CudaStreams streams() {
-        return streams;
+        final CudaDevices devices = new NativeDevices(contexts, driverVersion, infos);
+        return new NativeCudaDriver(
+                devices,
+                new NativeMemory(contexts),
+                new NativePools(contexts, devices),
+                new NativeAddressRanges(contexts, devices),
+                new NativeStreams(contexts));
     }
 }

@@ -110,11 +110,6 @@ final class MemoryPool {
         free.add(tile);
     }
 
-    /** Returns how many tiles and streams all calls so far have looked at. */
-    long steps() {
-        return free.steps();
-    }
-
     private boolean grow(long byteSize) {
         return addSegment(Sizes.roundUp(byteSize, SEGMENT_GRANULARITY))
                 || addSegment(Sizes.roundUp(byteSize, Sizes.PHYSICAL_GRANULARITY))

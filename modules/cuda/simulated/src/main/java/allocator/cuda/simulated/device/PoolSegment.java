@@ -1,6 +1,5 @@
 package allocator.cuda.simulated.device;
 
-import java.util.Comparator;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -36,11 +35,6 @@ final class PoolSegment {
      * taken effect and the host has synchronized. Two neighbours that are free and {@linkplain #isLike alike} are one.
      */
     static final class Tile {
-        static final Comparator<Tile> BY_SIZE =
-                Comparator.<Tile>comparingLong(tile -> tile.byteSize).thenComparingLong(tile -> tile.address);
-        static final Comparator<Tile> BY_FREE =
-                Comparator.<Tile>comparingLong(tile -> tile.freedAt).thenComparingLong(tile -> tile.address);
-
         final PoolSegment segment;
         final long address;
         long byteSize;

