@@ -236,6 +236,22 @@ public final class OptionKey<T> {
      * @return the key
      */
     public static <E> OptionKey<E> choice(String name, E defaultValue, Map<String, E> values, String description) {
+        return choice(name, defaultValue, values, Map.of(), description);
+    }
+
+    /**
+     * Returns a key for one of several named values, some of which replaced earlier ones.
+     *
+     * @param name the key
+     * @param defaultValue the default, one of {@code values}
+     * @param values every accepted text and its value; a value is formatted as the first of its texts in natural order
+     * @param replaced each text that is not accepted any more, and the one that replaced it, for the message
+     * @param description what it does, for a person to read
+     * @param <E> type of the value
+     * @return the key
+     */
+    public static <E> OptionKey<E> choice(
+            String name, E defaultValue, Map<String, E> values, Map<String, String> replaced, String description) {
         final Map<String, E> sorted = new TreeMap<>(values);
         return new OptionKey<>(
                 name,
@@ -245,7 +261,9 @@ public final class OptionKey<T> {
                 text -> {
                     final E value = sorted.get(text);
                     if (value == null) {
-                        throw new IllegalArgumentException();
+                        final String successor = replaced.get(text);
+                        throw new RejectedEntryException(
+                                successor == null ? "" : name + "=" + text + " was replaced by " + successor);
                     }
                     return value;
                 },

@@ -49,7 +49,7 @@ public class ArrowBuffers {
     @State(Scope.Thread)
     public abstract static class Manager {
         /** Its name. */
-        @Param({"unsafe", "netty", "ours", "ours-quick", "ours-compact"})
+        @Param({"unsafe", "netty", "ours", "ours-slabs", "ours-compact"})
         public String manager = "";
 
         private Optional<ArrowMemory> memory = Optional.empty();

@@ -11,7 +11,7 @@ enum ArrowManager {
     UNSAFE("unsafe", "Unsafe", ""),
     NETTY("netty", "Netty", ""),
     OURS("ours", "Unsafe", "best-fit"),
-    QUICK("ours-quick", "Unsafe", "quick-fit"),
+    SLABS("ours-slabs", "Unsafe", "slabs"),
     COMPACT("ours-compact", "Unsafe", "compact");
 
     private final String text;

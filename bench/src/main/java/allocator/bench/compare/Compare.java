@@ -47,7 +47,7 @@ public final class Compare implements Callable<Integer> {
             paramLabel = "NAME[:THREADS]",
             description = "What is measured, with commas (default: ${DEFAULT-VALUE}).",
             defaultValue =
-                    "arena,arena:2,arena-quick,arena-streams:2,session,session:2,session-streams,bridge,bridge:2")
+                    "arena,arena:2,arena-slabs,arena-streams:2,session,session:2,session-streams,bridge,bridge:2")
     private List<String> subjects = List.of();
 
     @Option(

@@ -42,7 +42,7 @@ public final class ResultTable {
         notes.forEach(note -> out.println("- " + note));
         out.println();
         out.println("Through a session, as `allocator replay` does it; \"direct\" calls the provider. \"compact\" and "
-                + "\"quick-fit\" are values of `arena.policy`. Each figure is a median.");
+                + "\"slabs\" are values of `arena.policy`. Each figure is a median.");
         traces("Warm: nanoseconds per event, allocator filled by an earlier replay", "ns_per_event_warm");
         traces("Cold: nanoseconds per event, fresh allocator, code warmed up", "ns_per_event_cold");
         traces("First: nanoseconds per event, first replay in a new JVM", "ns_per_event_first");

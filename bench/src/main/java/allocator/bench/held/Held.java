@@ -46,7 +46,7 @@ public final class Held implements Callable<Integer> {
             split = ",",
             paramLabel = "NAME",
             description = "Allocators that tell what they hold (default: ${DEFAULT-VALUE}).")
-    private List<String> subjects = List.of("arena", "arena-quick", "arena-compact");
+    private List<String> subjects = List.of("arena", "arena-slabs", "arena-compact");
 
     @Option(names = "--gpu", paramLabel = "NAME", description = "Draw bench/results/NAME.csv, of bench/gpu/run-bench.")
     private @Nullable String gpu;

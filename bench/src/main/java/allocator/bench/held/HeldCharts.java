@@ -31,7 +31,7 @@ final class HeldCharts {
     /** The subjects of a GPU run, by the names of its results, with what the chart calls them and their colours. */
     private static final List<Bar> BARS = List.of(
             new Bar("cuda-arena", "best-fit, as ONNX Runtime", new Color(0x0b4f9e)),
-            new Bar("cuda-arena quick-fit", "quick-fit", new Color(0x3d86d6)),
+            new Bar("cuda-arena slabs", "slabs", new Color(0x3d86d6)),
             new Bar("cuda-arena compact", "compact", new Color(0x6a3fa0)),
             new Bar("PyTorch", "PyTorch", new Color(0xd9572b)),
             new Bar("PyTorch expandable", "PyTorch expandable", new Color(0xf0b49a)),

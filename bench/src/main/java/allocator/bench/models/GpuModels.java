@@ -41,7 +41,7 @@ public final class GpuModels {
             new Kind("ort, again", Map.of(), "", Map.of()),
             new Kind("ort, as requested", Map.of("arena_extend_strategy", "kSameAsRequested"), "", Map.of()),
             new Kind("cuda-arena", Map.of(), "cuda-arena", Map.of()),
-            new Kind("cuda-arena, quick-fit", Map.of(), "cuda-arena", Map.of("arena.policy", "quick-fit")),
+            new Kind("cuda-arena, slabs", Map.of(), "cuda-arena", Map.of("arena.policy", "slabs")),
             new Kind("cuda-arena, compact", Map.of(), "cuda-arena", Map.of("arena.policy", "compact")),
             new Kind("cuda-mempool", Map.of(), "cuda-mempool", Map.of()));
 

@@ -30,7 +30,7 @@ final class RivalsPicture {
     private static Map<SubjectType, Color> colors() {
         final Map<SubjectType, Color> colors = new LinkedHashMap<>();
         colors.put(SubjectType.ARENA, new Color(0x0b4f9e));
-        colors.put(SubjectType.ARENA_QUICK, new Color(0x3d86d6));
+        colors.put(SubjectType.ARENA_SLABS, new Color(0x3d86d6));
         colors.put(SubjectType.ARENA_COMPACT, new Color(0x6a3fa0));
         colors.put(SubjectType.ARENA_STREAMS, new Color(0x9cc7f2));
         colors.put(SubjectType.ORT, new Color(0xd9572b));

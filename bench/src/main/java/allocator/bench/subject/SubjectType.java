@@ -23,8 +23,8 @@ import org.apache.arrow.memory.ArrowBuf;
 public enum SubjectType {
     /** Our arena, through the contract. */
     ARENA,
-    /** Our arena with {@code arena.policy=quick-fit}. */
-    ARENA_QUICK,
+    /** Our arena with {@code arena.policy=slabs}. */
+    ARENA_SLABS,
     /** Our arena with {@code arena.policy=compact}, of the provider {@code cpu-reference}. */
     ARENA_COMPACT,
     /** Our arena, each thread on a stream of its own. */
@@ -60,13 +60,13 @@ public enum SubjectType {
 
     /** This project's own: what two commits are compared by. */
     public static final List<SubjectType> OWN =
-            List.of(ARENA, ARENA_QUICK, ARENA_COMPACT, ARENA_STREAMS, CPU_REFERENCE, SESSION, SESSION_STREAMS, BRIDGE);
+            List.of(ARENA, ARENA_SLABS, ARENA_COMPACT, ARENA_STREAMS, CPU_REFERENCE, SESSION, SESSION_STREAMS, BRIDGE);
 
     /** What a run measures by default. */
     public static final List<SubjectType> USUAL = List.copyOf(EnumSet.range(ARENA, TCMALLOC));
 
     /** What a first look measures. */
-    public static final List<SubjectType> FEW = List.of(ARENA, ARENA_QUICK, ARENA_STREAMS, ORT, NETTY_POOLED, MALLOC);
+    public static final List<SubjectType> FEW = List.of(ARENA, ARENA_SLABS, ARENA_STREAMS, ORT, NETTY_POOLED, MALLOC);
 
     /** Those that are taken to a million live blocks. */
     public static final List<SubjectType> SCALED = List.of(ARENA, ORT, NETTY_POOLED, MALLOC);
@@ -182,7 +182,7 @@ public enum SubjectType {
     public Subject open() {
         return switch (this) {
             case ARENA -> SpiSubject.arena(Map.of());
-            case ARENA_QUICK -> SpiSubject.arena(Map.of("arena.policy", "quick-fit"));
+            case ARENA_SLABS -> SpiSubject.arena(Map.of("arena.policy", "slabs"));
             case ARENA_COMPACT -> SpiSubject.provider("cpu-reference", Map.of("arena.policy", "compact"));
             case ARENA_STREAMS -> SpiSubject.arenaOnStreams();
             case ORT -> SpiSubject.onnxRuntime();

@@ -28,7 +28,7 @@ class SideTest {
                 offer.subjects()
                         .containsAll(List.of(
                                 "arena",
-                                "arena-quick",
+                                "arena-slabs",
                                 "arena-compact",
                                 "arena-streams",
                                 "session",

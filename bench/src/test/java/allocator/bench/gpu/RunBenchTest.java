@@ -85,7 +85,7 @@ class RunBenchTest {
         assertThat(replays())
                 .containsExactly(
                         "results/gpu-c0ffee.csv cuda-arena gpt2.csv",
-                        "results/gpu-c0ffee.csv cuda-arena gpt2.csv quick-fit",
+                        "results/gpu-c0ffee.csv cuda-arena gpt2.csv slabs",
                         "results/gpu-c0ffee.csv cuda-arena gpt2.csv compact",
                         "results/gpu-c0ffee.csv cuda-mempool gpt2.csv");
         assertThat(calls("TwoThreadsBenchmark"))
@@ -128,7 +128,7 @@ class RunBenchTest {
         assertThat(replays())
                 .containsExactly(
                         "results/gpu-c0ffee-trace.csv cuda-arena my_trace__1_2.csv",
-                        "results/gpu-c0ffee-trace.csv cuda-arena my_trace__1_2.csv quick-fit",
+                        "results/gpu-c0ffee-trace.csv cuda-arena my_trace__1_2.csv slabs",
                         "results/gpu-c0ffee-trace.csv cuda-arena my_trace__1_2.csv compact",
                         "results/gpu-c0ffee-trace.csv cuda-mempool my_trace__1_2.csv");
         assertThat(bundle.resolve("calls")).content().doesNotContain("ThreadsBenchmark");

@@ -23,7 +23,7 @@ class HeldTest {
 
     @Test
     void showsAndDrawsWhatIsHeldBesideWhatLives() throws IOException {
-        assertThat(held("--traces=resnet --subjects=arena,arena-quick,arena-compact --keep=mine"))
+        assertThat(held("--traces=resnet --subjects=arena,arena-slabs,arena-compact --keep=mine"))
                 .as(console.output())
                 .isZero();
 

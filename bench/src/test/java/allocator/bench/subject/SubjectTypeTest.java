@@ -27,8 +27,8 @@ class SubjectTypeTest {
     @Test
     void listsAreReadInTheirOrderEachSubjectOnce() {
         assertEquals(
-                List.of(SubjectType.MALLOC, SubjectType.ARENA_QUICK),
-                SubjectType.parse(List.of("malloc", "arena-quick", "malloc")));
+                List.of(SubjectType.MALLOC, SubjectType.ARENA_SLABS),
+                SubjectType.parse(List.of("malloc", "arena-slabs", "malloc")));
         assertThrows(IllegalArgumentException.class, () -> SubjectType.parse(List.of("malloc", "nosuch")));
     }
 
@@ -38,7 +38,7 @@ class SubjectTypeTest {
             mode = Mode.INCLUDE,
             names = {
                 "ARENA",
-                "ARENA_QUICK",
+                "ARENA_SLABS",
                 "ARENA_COMPACT",
                 "ARENA_STREAMS",
                 "NETTY_POOLED",

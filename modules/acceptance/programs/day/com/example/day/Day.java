@@ -61,7 +61,7 @@ public final class Day {
         final Map<String, Map<String, String>> hosts = new LinkedHashMap<>();
         hosts.put("cpu-reference best-fit", Map.of());
         hosts.put("cpu-reference best-fit, regions as requested", Map.of("arena.extend_strategy", "1"));
-        hosts.put("cpu-reference quick-fit", Map.of("arena.policy", "quick-fit"));
+        hosts.put("cpu-reference slabs", Map.of("arena.policy", "slabs"));
         hosts.put("cpu-reference compact", Map.of("arena.policy", "compact"));
         hosts.put("cpu-reference bump", Map.of("arena.kind", "bump"));
         cell("cpu-reference plan", () -> work("cpu-reference", Map.of("arena.plan", plan())));
@@ -246,7 +246,7 @@ public final class Day {
                     .sorted(Comparator.reverseOrder())
                     .toList();
             require(
-                    accepted.equals(List.of("one of bfc, bump", "one of best-fit, compact, quick-fit")),
+                    accepted.equals(List.of("one of bfc, bump", "one of best-fit, compact, slabs")),
                     "other policies:",
                     accepted);
         }

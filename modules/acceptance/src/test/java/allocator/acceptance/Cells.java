@@ -19,7 +19,7 @@ final class Cells {
             "cpu-reference plan",
             "cpu-reference best-fit",
             "cpu-reference best-fit, regions as requested",
-            "cpu-reference quick-fit",
+            "cpu-reference slabs",
             "cpu-reference compact",
             "cpu-reference bump",
             "cpu-reference has these policies",

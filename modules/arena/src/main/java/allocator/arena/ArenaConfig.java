@@ -19,8 +19,6 @@ import java.util.Objects;
  * @param maxPowerOfTwoExtendBytes size in bytes at which doubling stops; a request that needs a larger region gets it
  * @param maxMem the most bytes that regions and reserves may hold together; {@code 0} for no limit
  * @param placementPolicy which free memory serves a request
- * @param maxKeptBytes the most bytes that {@link PlacementPolicy#QUICK_FIT} caches without merging; {@code 0} for an
- *     eighth of the regions
  * @param maxLanes the most lanes; {@code 1} for no division, {@code 0} for one more than there are processors
  * @param keepFirstRegion whether a shrink keeps the first region under {@link ExtendStrategy#POWER_OF_TWO}, as ONNX
  *     Runtime's core does and its CUDA plug-in does not
@@ -34,7 +32,6 @@ public record ArenaConfig(
         long maxPowerOfTwoExtendBytes,
         long maxMem,
         PlacementPolicy placementPolicy,
-        long maxKeptBytes,
         int maxLanes,
         boolean keepFirstRegion,
         CompactConfig compact) {
@@ -57,7 +54,6 @@ public record ArenaConfig(
         initialGrowthChunkBytes = rounded("initialGrowthChunkBytes", initialGrowthChunkBytes);
         maxPowerOfTwoExtendBytes = rounded("maxPowerOfTwoExtendBytes", maxPowerOfTwoExtendBytes);
         requireNotNegative("maxMem", maxMem);
-        requireNotNegative("maxKeptBytes", maxKeptBytes);
         requireNotNegative("maxLanes", maxLanes);
     }
 
@@ -71,7 +67,6 @@ public record ArenaConfig(
      * @param maxPowerOfTwoExtendBytes see {@link #maxPowerOfTwoExtendBytes}
      * @param maxMem see {@link #maxMem}
      * @param placementPolicy see {@link #placementPolicy}
-     * @param maxKeptBytes see {@link #maxKeptBytes}
      * @param maxLanes see {@link #maxLanes}
      * @param keepFirstRegion see {@link #keepFirstRegion}
      */
@@ -83,7 +78,6 @@ public record ArenaConfig(
             long maxPowerOfTwoExtendBytes,
             long maxMem,
             PlacementPolicy placementPolicy,
-            long maxKeptBytes,
             int maxLanes,
             boolean keepFirstRegion) {
         this(
@@ -94,7 +88,6 @@ public record ArenaConfig(
                 maxPowerOfTwoExtendBytes,
                 maxMem,
                 placementPolicy,
-                maxKeptBytes,
                 maxLanes,
                 keepFirstRegion,
                 CompactConfig.DEFAULT);
@@ -130,7 +123,6 @@ public record ArenaConfig(
                 options.get(ArenaOptions.MAX_POWER_OF_TWO_EXTEND_BYTES),
                 options.get(ArenaOptions.MAX_MEM),
                 options.get(ArenaOptions.POLICY),
-                options.get(ArenaOptions.MAX_KEPT_BYTES),
                 options.get(ArenaOptions.MAX_LANES),
                 options.get(ArenaOptions.KEEP_FIRST_REGION),
                 CompactConfig.from(options));
@@ -165,7 +157,6 @@ public record ArenaConfig(
                 maxPowerOfTwoExtendBytes,
                 maxMem,
                 policy,
-                maxKeptBytes,
                 maxLanes,
                 keep,
                 compact);

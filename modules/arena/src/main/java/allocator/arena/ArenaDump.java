@@ -29,7 +29,7 @@ final class ArenaDump {
     /**
      * Returns the dump. Under the lane's lock.
      *
-     * @param lane the lane; what it caches is merged
+     * @param lane the lane
      * @param request the request that failed
      * @return lines, each with a line end
      */
@@ -82,19 +82,17 @@ final class ArenaDump {
     }
 
     private void count(BestFit placement, Region region, Tally inUse, Tally free) {
-        for (int chunk = region.first(); chunk != Region.NO_CHUNK; chunk = placement.next(chunk)) {
-            final long byteSize = Granules.toBytes(placement.granules(region, chunk));
+        placement.list(region, (address, byteSize, requested, state, streamId) -> {
             final int bin = Math.min(BINS - 1, Long.SIZE - 1 - Long.numberOfLeadingZeros(Granules.floor(byteSize)));
-            if (placement.isLive(chunk)) {
-                final long requested = placement.requested(chunk);
-                inUse.add(byteSize, requested);
-                inUseByBin.computeIfAbsent(bin, any -> new Tally()).add(byteSize, requested);
+            final boolean isLive = state == State.LIVE;
+            (isLive ? inUse : free).add(byteSize, requested);
+            (isLive ? inUseByBin : freeByBin)
+                    .computeIfAbsent(bin, any -> new Tally())
+                    .add(byteSize, requested);
+            if (isLive) {
                 inUseBySize.computeIfAbsent(byteSize, any -> new Tally()).add(byteSize, requested);
-            } else {
-                free.add(byteSize, 0);
-                freeByBin.computeIfAbsent(bin, any -> new Tally()).add(byteSize, 0);
             }
-        }
+        });
     }
 
     private void bins() {

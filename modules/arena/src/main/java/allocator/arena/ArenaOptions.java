@@ -50,10 +50,11 @@ public final class ArenaOptions {
             PlacementPolicy.BEST_FIT,
             Map.of(
                     "best-fit", PlacementPolicy.BEST_FIT,
-                    "quick-fit", PlacementPolicy.QUICK_FIT,
+                    "slabs", PlacementPolicy.SLABS,
                     "compact", PlacementPolicy.COMPACT),
-            "which free memory serves a request: the best fit, as in ONNX Runtime (best-fit), first what was "
-                    + "freed in that size (quick-fit), or the best fit on pages that are mapped where they are "
+            Map.of("quick-fit", "slabs"),
+            "which free memory serves a request: the best fit, as in ONNX Runtime (best-fit), for up to 64 KiB a "
+                    + "unit of a slab (slabs), or the best fit on pages that are mapped where they are "
                     + "needed (compact)");
 
     /** {@code arena.slack_percent}; not an option of ONNX Runtime. */
@@ -85,12 +86,6 @@ public final class ArenaOptions {
             "files with plans, as allocator plan writes them: allocations that come in a plan's order with its sizes "
                     + "get its offsets in one region, without a search");
 
-    /** {@code arena.max_kept_bytes}; not an option of ONNX Runtime. */
-    public static final OptionKey<Long> MAX_KEPT_BYTES = OptionKey.bytes(
-            "arena.max_kept_bytes",
-            0,
-            "the most bytes that quick-fit caches for requests of the same size; 0 is an eighth of the regions");
-
     /** {@code arena.max_lanes}; not an option of ONNX Runtime. */
     public static final OptionKey<Integer> MAX_LANES = OptionKey.count(
             "arena.max_lanes",
@@ -113,7 +108,6 @@ public final class ArenaOptions {
             MAX_POWER_OF_TWO_EXTEND_BYTES,
             MAX_MEM,
             POLICY,
-            MAX_KEPT_BYTES,
             MAX_LANES,
             KEEP_FIRST_REGION,
             SLACK_PERCENT,
@@ -153,10 +147,9 @@ public final class ArenaOptions {
 
     /**
      * Returns the keys that have an effect in an arena with given settings, for {@link AllocatorOptions#resolve}:
-     * without {@link #MAX_KEPT_BYTES} unless {@link #POLICY} is quick-fit, without {@link #SLACK_PERCENT} unless it is
-     * compact, and without the keys of regions where it is; without the keys of doubling, {@link #KEEP_FIRST_REGION}
-     * among them, where {@link #EXTEND_STRATEGY} does not double. A setting that has no effect is not among the
-     * effective options.
+     * without {@link #SLACK_PERCENT} unless {@link #POLICY} is compact, and without the keys of regions where it is;
+     * without the keys of doubling, {@link #KEEP_FIRST_REGION} among them, where {@link #EXTEND_STRATEGY} does not
+     * double. A setting that has no effect is not among the effective options.
      *
      * @param keys the keys that a provider has; those that are not of this class are kept
      * @param requested the requested options
@@ -164,11 +157,9 @@ public final class ArenaOptions {
      * @throws allocator.spi.InvalidOptionException if the value of a key that decides is invalid
      */
     public static List<OptionKey<?>> applicable(Collection<? extends OptionKey<?>> keys, AllocatorOptions requested) {
-        final boolean caches = requested.get(POLICY) == PlacementPolicy.QUICK_FIT;
         final boolean hasPages = requested.get(POLICY) == PlacementPolicy.COMPACT;
         final boolean doubles = !hasPages && requested.get(EXTEND_STRATEGY) == ExtendStrategy.POWER_OF_TWO;
         return keys.stream()
-                .filter(key -> caches || !key.equals(MAX_KEPT_BYTES))
                 .filter(key -> hasPages || !OF_PAGES.contains(key.name()))
                 .filter(key -> !hasPages || !OF_REGIONS.contains(key.name()))
                 .filter(key -> doubles || !OF_DOUBLING.contains(key.name()))

@@ -1,7 +1,5 @@
 package allocator.arena;
 
-import allocator.arena.chunk.BestFit;
-import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Region;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorSnapshot.Chunk;
@@ -93,20 +91,14 @@ final class ArenaReport {
     }
 
     private static List<Chunk> chunks(Lane lane, Region region) {
-        final BestFit placement = lane.placement;
         final List<Chunk> parts = new ArrayList<>();
-        for (int chunk = region.first(); chunk != Region.NO_CHUNK; chunk = placement.next(chunk)) {
-            final long address = placement.address(region, chunk);
-            final long byteSize = Granules.toBytes(placement.granules(region, chunk));
-            final State state = placement.state(chunk);
-            final long streamId = placement.streamId(chunk);
+        lane.placement.list(region, (address, byteSize, requested, state, streamId) -> {
             if (state == State.LIVE || state == State.CACHED) {
-                final long requested = state == State.LIVE ? placement.requested(chunk) : 0;
                 parts.add(new Chunk(address, byteSize, requested, state, streamId));
             } else {
                 addFree(lane.supply, address, address + byteSize, streamId, parts);
             }
-        }
+        });
         return parts;
     }
 

@@ -3,10 +3,10 @@ package allocator.arena;
 import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.ConsistencyCheck;
 import allocator.arena.chunk.Granules;
-import allocator.arena.chunk.QuickFit;
 import allocator.arena.chunk.Region;
 import allocator.arena.chunk.Regions;
 import allocator.arena.chunk.Repair;
+import allocator.arena.chunk.SlabFit;
 import allocator.arena.compact.BackedFit;
 import allocator.arena.compact.PageTable;
 import allocator.arena.page.PageSource;
@@ -84,7 +84,7 @@ final class Lane {
         final long maxDeadGranules = Granules.ceil(config.maxDeadBytesPerChunk());
         placement = switch (config.placementPolicy()) {
             case BEST_FIT -> new BestFit(maxDeadGranules);
-            case QUICK_FIT -> new QuickFit(maxDeadGranules, Granules.ceil(config.maxKeptBytes()));
+            case SLABS -> new SlabFit(maxDeadGranules);
             case COMPACT -> new BackedFit(Objects.requireNonNull(table));
         };
         regions = placement.regions();
@@ -190,14 +190,14 @@ final class Lane {
         }
     }
 
-    /** Frees a chunk, and returns false if the address is in no region. Under the lock, after {@link #begin}. */
+    /** Frees a block, and returns false if the address is in no region. Under the lock, after {@link #begin}. */
     private boolean tryFree(long address) {
         final Region region = regions.find(address);
         if (region == null) {
             return false;
         }
         try {
-            freeChunk(region, address);
+            freeBlock(region, address);
         } catch (VirtualMachineError e) {
             if (placement.step != BestFit.FREED) {
                 throw e;
@@ -207,16 +207,12 @@ final class Lane {
         return true;
     }
 
-    private void freeChunk(Region region, long address) {
-        final int chunk = placement.liveChunk(region, address);
-        if (chunk == Region.NO_CHUNK) {
+    private void freeBlock(Region region, long address) {
+        if (!placement.findLive(region, address)) {
             throw report.invalidFree(region, address);
         }
-        final long granules = placement.granules(region, chunk);
-        final long requested = placement.requested(chunk);
-        placement.prepareFree();
-        placement.free(region, chunk, granules);
-        counters.freed(Granules.toBytes(granules), requested);
+        placement.freeLive(region);
+        counters.freed(Granules.toBytes(placement.liveGranules()), placement.liveRequested());
         assert passesSampledCheck();
         placement.step = BestFit.WHOLE;
     }
@@ -331,18 +327,19 @@ final class Lane {
             return new CloseReport(0, 0, counters.held());
         }
         begin();
-        placement.mergeCached();
-        long live = blocks.list().stream()
-                .filter(block -> block.state() == State.LIVE)
-                .count();
+        final long[] live = {
+            blocks.list().stream().filter(block -> block.state() == State.LIVE).count()
+        };
         for (final Region region : regions.toList()) {
-            live += region.chunksInUse();
+            placement.list(region, (address, byteSize, requested, state, streamId) -> {
+                live[0] += state == State.LIVE ? 1 : 0;
+            });
             placement.addOwners(region, owners);
         }
         supply.addOwners(owners);
         placement.step = BestFit.WHOLE;
         blocks.prepareClose(regions.count());
-        return new CloseReport(live, counters.requested(), counters.held());
+        return new CloseReport(live[0], counters.requested(), counters.held());
     }
 
     /** Lets all memory leave, and closes the lane. Under the lock, since {@link #prepareClose}. */

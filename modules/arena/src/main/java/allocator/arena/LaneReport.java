@@ -5,6 +5,7 @@ import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Region;
 import allocator.arena.upstream.Counters;
 import allocator.provider.support.Limit;
+import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DoubleFreeException;
 import allocator.spi.ForeignAddressException;
@@ -38,11 +39,7 @@ final class LaneReport {
 
     /** Returns the counters. Under the lane's lock. */
     AllocatorStats stats() {
-        placement.mergeCached();
-        final AllocatorStats stats =
-                counters.toStats(limit(), lane.supply.largestFree(), lane.failedRequests(), lane.supply.ownCounters());
-        placement.step = BestFit.WHOLE;
-        return stats;
+        return counters.toStats(limit(), lane.supply.largestFree(), lane.failedRequests(), lane.supply.ownCounters());
     }
 
     private long limit() {
@@ -62,9 +59,8 @@ final class LaneReport {
     private long sizeOf(long address, boolean isRequested) {
         return lane.locked(() -> {
             final Region region = lane.regions.find(address);
-            final int chunk = region == null ? Region.NO_CHUNK : placement.liveChunk(region, address);
-            if (region != null && chunk != Region.NO_CHUNK) {
-                return isRequested ? placement.requested(chunk) : Granules.toBytes(placement.granules(region, chunk));
+            if (region != null && placement.findLive(region, address)) {
+                return isRequested ? placement.liveRequested() : Granules.toBytes(placement.liveGranules());
             }
             final long reserved = lane.blocks.sizeOfReserve(address);
             if (reserved < 0) {
@@ -184,16 +180,24 @@ final class LaneReport {
     }
 
     /**
-     * Returns the exception for a free of an address in a region at which no live chunk starts. Under the lane's lock.
+     * Returns the exception for a free of an address in a region at which no live block starts. Under the lane's lock.
      */
     InvalidFreeException invalidFree(Region region, long address) {
-        final int chunk = placement.chunkContaining(region, address);
-        final long start = placement.address(region, chunk);
-        final String where = Granules.toBytes(placement.granules(region, chunk)) + " bytes at 0x"
-                + Long.toHexString(start) + " of " + lane.info;
-        if (placement.isLive(chunk)) {
+        final InvalidFreeException[] failure = new InvalidFreeException[1];
+        placement.list(region, (start, byteSize, requested, state, streamId) -> {
+            if (address - start >= 0 && address - start < byteSize) {
+                final String where = byteSize + " bytes at 0x" + Long.toHexString(start) + " of " + lane.info;
+                failure[0] = invalidFree(region, address, address - start, state, where);
+            }
+        });
+        return failure[0];
+    }
+
+    private static InvalidFreeException invalidFree(
+            Region region, long address, long offset, State state, String where) {
+        if (state == State.LIVE) {
             return new InteriorAddressException(
-                    address, "it lies " + (address - start) + " bytes inside a live allocation of " + where);
+                    address, "it lies " + offset + " bytes inside a live allocation of " + where);
         }
         return Granules.isWhole(address - region.base())
                 ? new DoubleFreeException(address, "it was freed already; it lies in a free chunk of " + where)

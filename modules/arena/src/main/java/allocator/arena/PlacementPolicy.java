@@ -8,11 +8,11 @@ public enum PlacementPolicy {
      */
     BEST_FIT,
     /**
-     * The chunk freed last in about the requested size; if there is none, the best fit. A freed chunk is cached for the
-     * next request of its size, and merges with its neighbours before the arena would have to grow. Sizes are rounded
-     * up by at most an eighth. Faster than best fit; placement differs from ONNX Runtime's.
+     * The best fit for requests of more than 64 KiB; for smaller ones a unit of a slab, which is a piece of memory of
+     * up to 512 KiB divided into units of one size. Sizes are rounded up by at most a seventeenth. Faster than best fit
+     * where most blocks are small; placement differs from ONNX Runtime's.
      */
-    QUICK_FIT,
+    SLABS,
     /**
      * The best fit on pages: chunks lie in one range of addresses, and pages of physical memory are mapped where chunks
      * are in use. Free memory in pieces serves a large request, as its pages are mapped side by side. Holds little more

@@ -189,7 +189,7 @@ final class RegionSupply extends Supply {
 
     /** Notes the regions that may be returned, with the number of frees in each, and the streams to wait for. */
     private void findIdle(Map<Region, Long> idle, Map<Long, SyncStream> owners) {
-        lane.placement.mergeCached();
+        lane.placement.dissolve();
         for (final Region region : lane.regions.toList()) {
             if (region.chunksInUse() == 0 && !keeps(region)) {
                 idle.put(region, region.frees());

@@ -48,7 +48,6 @@ final class AllocatedPages implements PageSource {
                         1,
                         maxPages * PAGE_BYTES,
                         PlacementPolicy.COMPACT,
-                        0,
                         maxLanes,
                         true,
                         new CompactConfig(0, 0, extentDivisor, 1, 0)));

@@ -26,7 +26,6 @@ class ArenaConfigTest {
                         0,
                         PlacementPolicy.BEST_FIT,
                         0,
-                        0,
                         true));
     }
 
@@ -58,7 +57,6 @@ class ArenaConfigTest {
                                 0,
                                 PlacementPolicy.BEST_FIT,
                                 0,
-                                0,
                                 true)
                         .initialChunkBytes())
                 .isEqualTo(rounded);
@@ -75,15 +73,15 @@ class ArenaConfigTest {
     @CsvSource({"0", "-1", "9223372036854775807"})
     void sizesThatCannotBeRoundedAreRejected(long byteSize) {
         assertThatThrownBy(() -> new ArenaConfig(
-                        ExtendStrategy.POWER_OF_TWO, 1, byteSize, 1, 1, 0, PlacementPolicy.BEST_FIT, 0, 0, true))
+                        ExtendStrategy.POWER_OF_TWO, 1, byteSize, 1, 1, 0, PlacementPolicy.BEST_FIT, 0, true))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("maxDeadBytesPerChunk is " + byteSize);
     }
 
     @Test
     void aNegativeLimitIsRejected() {
-        assertThatThrownBy(() -> new ArenaConfig(
-                        ExtendStrategy.POWER_OF_TWO, 1, 1, 1, 1, -1, PlacementPolicy.BEST_FIT, 0, 0, true))
+        assertThatThrownBy(() ->
+                        new ArenaConfig(ExtendStrategy.POWER_OF_TWO, 1, 1, 1, 1, -1, PlacementPolicy.BEST_FIT, 0, true))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("maxMem");
     }
@@ -98,6 +96,15 @@ class ArenaConfigTest {
     }
 
     @Test
+    void theReplacedPolicyIsRejectedWithItsSuccessor() {
+        final AllocatorOptions options = AllocatorOptions.of(Map.of("arena.policy", "quick-fit"));
+
+        assertThatThrownBy(() -> ArenaConfig.from(options))
+                .isInstanceOf(InvalidOptionException.class)
+                .hasMessageContaining("arena.policy=quick-fit was replaced by slabs");
+    }
+
+    @Test
     void everyKeyIsWrittenAsItIsRead() {
         final AllocatorOptions resolved = AllocatorOptions.EMPTY.resolve(ArenaOptions.KEYS);
 
@@ -109,9 +116,6 @@ class ArenaConfigTest {
     @Test
     void aKeyWithoutEffectDoesNotApply() {
         assertThat(ArenaOptions.applicable(ArenaOptions.KEYS, AllocatorOptions.EMPTY))
-                .hasSize(ArenaOptions.KEYS.size() - 4)
-                .doesNotContain(ArenaOptions.MAX_KEPT_BYTES, ArenaOptions.SLACK_PERCENT);
-        assertThat(ArenaOptions.applicable(ArenaOptions.KEYS, AllocatorOptions.of(Map.of("arena.policy", "quick-fit"))))
                 .hasSize(ArenaOptions.KEYS.size() - 3)
                 .doesNotContain(ArenaOptions.SLACK_PERCENT);
         assertThat(ArenaOptions.applicable(ArenaOptions.KEYS, AllocatorOptions.of(Map.of("arena.policy", "compact"))))

@@ -18,7 +18,7 @@ record ArenaState(
 
     static ArenaState of(BfcArena arena) {
         return new ArenaState(
-                arena.stats(), // it merges what is cached
+                arena.stats(),
                 arena.lanes.main.supply.nextRegionBytes(),
                 chunksOf(arena),
                 arena.inspect().blocks());

@@ -42,7 +42,7 @@ interface ArenaSubject {
     /** The allocators. */
     enum Kind {
         BEST_FIT,
-        QUICK_FIT,
+        SLABS,
         COMPACT,
         BUMP;
 
@@ -50,7 +50,7 @@ interface ArenaSubject {
         ArenaSubject open(Allocator upstream) {
             return switch (this) {
                 case BEST_FIT -> new Bfc(upstream, PlacementPolicy.BEST_FIT);
-                case QUICK_FIT -> new Bfc(upstream, PlacementPolicy.QUICK_FIT);
+                case SLABS -> new Bfc(upstream, PlacementPolicy.SLABS);
                 case COMPACT -> new Bfc(upstream, PlacementPolicy.COMPACT);
                 case BUMP -> new Bump(upstream);
             };
@@ -59,11 +59,19 @@ interface ArenaSubject {
 
     /** Small regions, and one lane. */
     ArenaConfig CONFIG = new ArenaConfig(
-            ExtendStrategy.POWER_OF_TWO, 1 << 16, 1 << 16, 1 << 20, 1 << 20, 0, PlacementPolicy.BEST_FIT, 0, 1, false);
+            ExtendStrategy.POWER_OF_TWO, 1 << 16, 1 << 16, 1 << 20, 1 << 20, 0, PlacementPolicy.BEST_FIT, 1, false);
 
     record Bfc(BfcArena arena) implements ArenaSubject {
         Bfc(Allocator upstream, PlacementPolicy policy) {
-            this(AllocatedPages.arena(upstream, CONFIG.withPlacementPolicy(policy)));
+            this(AllocatedPages.arena(upstream, config(policy)));
+        }
+
+        /** Slabs need larger regions. */
+        private static ArenaConfig config(PlacementPolicy policy) {
+            return policy != PlacementPolicy.SLABS
+                    ? CONFIG.withPlacementPolicy(policy)
+                    : new ArenaConfig(
+                            ExtendStrategy.POWER_OF_TWO, 1 << 22, 1 << 16, 1 << 22, 1 << 22, 0, policy, 1, false);
         }
 
         @Override

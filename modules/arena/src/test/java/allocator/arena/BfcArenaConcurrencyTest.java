@@ -83,7 +83,6 @@ class BfcArenaConcurrencyTest {
                         limit,
                         PlacementPolicy.BEST_FIT,
                         0,
-                        0,
                         true));
         final OverlapCheck check = new OverlapCheck();
         final LinkedBlockingQueue<Long> passedOn = new LinkedBlockingQueue<>();
@@ -274,7 +273,6 @@ class BfcArenaConcurrencyTest {
                         4096,
                         limit,
                         PlacementPolicy.BEST_FIT,
-                        0,
                         0,
                         true));
         try (ExecutorService executor = Executors.newFixedThreadPool(2)) {

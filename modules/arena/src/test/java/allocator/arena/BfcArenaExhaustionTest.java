@@ -20,7 +20,7 @@ class BfcArenaExhaustionTest {
     private BfcArena arena(ExtendStrategy strategy, long limit) {
         return new BfcArena(
                 device,
-                new ArenaConfig(strategy, 4096, 128 * MIB, 4096, MIB, limit, PlacementPolicy.BEST_FIT, 0, 0, true));
+                new ArenaConfig(strategy, 4096, 128 * MIB, 4096, MIB, limit, PlacementPolicy.BEST_FIT, 0, true));
     }
 
     private static OutOfMemoryException failureOf(ThrowingCallable call) {
@@ -160,7 +160,7 @@ class BfcArenaExhaustionTest {
         final BfcArena arena = new BfcArena(
                 device,
                 new ArenaConfig(
-                        ExtendStrategy.POWER_OF_TWO, 20_000, MIB, MIB, MIB, 0, PlacementPolicy.BEST_FIT, 0, 0, true));
+                        ExtendStrategy.POWER_OF_TWO, 20_000, MIB, MIB, MIB, 0, PlacementPolicy.BEST_FIT, 0, true));
 
         failureOf(() -> arena.alloc(12_000));
 
@@ -174,7 +174,7 @@ class BfcArenaExhaustionTest {
         final BfcArena arena = new BfcArena(
                 device,
                 new ArenaConfig(
-                        ExtendStrategy.POWER_OF_TWO, 10_240, MIB, MIB, MIB, 0, PlacementPolicy.BEST_FIT, 0, 0, true));
+                        ExtendStrategy.POWER_OF_TWO, 10_240, MIB, MIB, MIB, 0, PlacementPolicy.BEST_FIT, 0, true));
 
         failureOf(() -> arena.alloc(1));
 
@@ -199,7 +199,7 @@ class BfcArenaExhaustionTest {
         final BfcArena arena = new BfcArena(
                 device,
                 new ArenaConfig(
-                        ExtendStrategy.POWER_OF_TWO, 20_000, MIB, MIB, MIB, 0, PlacementPolicy.BEST_FIT, 0, 0, true));
+                        ExtendStrategy.POWER_OF_TWO, 20_000, MIB, MIB, MIB, 0, PlacementPolicy.BEST_FIT, 0, true));
 
         arena.alloc(12_000);
 
@@ -218,7 +218,6 @@ class BfcArenaExhaustionTest {
                         Long.MAX_VALUE - 255,
                         Long.MAX_VALUE,
                         PlacementPolicy.BEST_FIT,
-                        0,
                         0,
                         false));
         device.capacity(1L << 40);

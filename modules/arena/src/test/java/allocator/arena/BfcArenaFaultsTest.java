@@ -28,8 +28,7 @@ class BfcArenaFaultsTest {
 
     private BfcArena arena(ExtendStrategy strategy) {
         return new BfcArena(
-                device,
-                new ArenaConfig(strategy, 4096, 1 << 20, 4096, 1 << 20, 0, PlacementPolicy.BEST_FIT, 0, 0, false));
+                device, new ArenaConfig(strategy, 4096, 1 << 20, 4096, 1 << 20, 0, PlacementPolicy.BEST_FIT, 0, false));
     }
 
     private void expectTruth(BfcArena arena) {
@@ -194,7 +193,7 @@ class BfcArenaFaultsTest {
         final BfcArena arena = new BfcArena(
                 device,
                 new ArenaConfig(
-                        ExtendStrategy.SAME_AS_REQUESTED, 1, 1, 1, 1, 4096, PlacementPolicy.BEST_FIT, 0, 0, false));
+                        ExtendStrategy.SAME_AS_REQUESTED, 1, 1, 1, 1, 4096, PlacementPolicy.BEST_FIT, 0, false));
         device.failFrees(number -> number == 0);
         arena.free(arena.reserve(3000));
         assertThat(arena.stats().bytesHeld()).isEqualTo(3000);
@@ -212,7 +211,7 @@ class BfcArenaFaultsTest {
         final BfcArena arena = new BfcArena(
                 device,
                 new ArenaConfig(
-                        ExtendStrategy.SAME_AS_REQUESTED, 1, 1, 1, 1, 1 << 16, PlacementPolicy.BEST_FIT, 0, 0, false));
+                        ExtendStrategy.SAME_AS_REQUESTED, 1, 1, 1, 1, 1 << 16, PlacementPolicy.BEST_FIT, 0, false));
         device.failFrees(number -> number % 2 == 0);
         for (int i = 0; i < 100_000; i++) {
             arena.free(arena.reserve(1000));

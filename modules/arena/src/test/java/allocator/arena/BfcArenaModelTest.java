@@ -229,7 +229,6 @@ class BfcArenaModelTest {
                 random.nextBoolean() ? 0 : 1 + random.nextInt(65536),
                 PlacementPolicy.BEST_FIT,
                 0,
-                0,
                 random.nextBoolean());
         return new Setup(config, random.nextBoolean() ? 1L << 40 : 8192 + random.nextInt(65536));
     }

@@ -36,7 +36,6 @@ class BfcArenaStreamsTest {
                     0,
                     PlacementPolicy.BEST_FIT,
                     0,
-                    0,
                     true));
     private final FakeStream s1 = new FakeStream();
     private final FakeStream s2 = new FakeStream();

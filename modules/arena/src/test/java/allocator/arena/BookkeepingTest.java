@@ -35,7 +35,6 @@ class BookkeepingTest {
                         0,
                         PlacementPolicy.BEST_FIT,
                         0,
-                        0,
                         true));
     }
 
@@ -101,7 +100,7 @@ class BookkeepingTest {
     void aShrinkGivesBackTheTables(PlacementPolicy policy) {
         final BfcArena arena = AllocatedPages.arena(
                 new FakeDevice(),
-                new ArenaConfig(ExtendStrategy.POWER_OF_TWO, 1 << 30, 1 << 20, 4096, 1 << 30, 0, policy, 0, 0, true));
+                new ArenaConfig(ExtendStrategy.POWER_OF_TWO, 1 << 30, 1 << 20, 4096, 1 << 30, 0, policy, 0, true));
         arena.free(arena.alloc(1));
         final long before = TableHeap.of(arena);
         final int streams = 20_000;
@@ -165,7 +164,7 @@ class BookkeepingTest {
         assertThat(TableHeap.of(arena)).isLessThan(before + 50_000);
     }
 
-    /** Others find what they have freed. The first 64 streams leave caches to a quick fit. */
+    /** Others find what they have freed. The first 64 streams leave slabs. */
     @ParameterizedTest
     @EnumSource(PlacementPolicy.class)
     void norDoStreamsThatEndWithoutARelease(PlacementPolicy policy) {

@@ -21,7 +21,7 @@ class GrowthTest {
             @ForAll @LongRange(min = 0, max = Long.MAX_VALUE) long limit,
             @ForAll @LongRange(min = 1, max = 1L << 36) long granules) {
         final Growth growth = new Growth(
-                new ArenaConfig(strategy, initial, 1, afterShrink, cap, limit, PlacementPolicy.BEST_FIT, 0, 0, true));
+                new ArenaConfig(strategy, initial, 1, afterShrink, cap, limit, PlacementPolicy.BEST_FIT, 0, true));
         final long rounded = Granules.toBytes(granules);
         for (int i = 0; i < 100; i++) {
             final long planned = growth.plan(rounded);

@@ -4,12 +4,10 @@ import allocator.arena.chunk.BestFit;
 import allocator.arena.chunk.Granules;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
-import java.util.ArrayList;
-import java.util.List;
 
 /**
- * A program for a JVM of its own: the Java heap is exhausted while an arena frees, merges cached chunks, or closes. A
- * call that fails changes nothing, and succeeds when there is heap again.
+ * A program for a JVM of its own: the Java heap is exhausted while an arena frees, dissolves slabs, or closes. A call
+ * that fails changes nothing, and succeeds when there is heap again.
  */
 final class HeapExhaustion {
     private static final int BLOCKS = 20_000;
@@ -23,11 +21,10 @@ final class HeapExhaustion {
         final PlacementPolicy policy = PlacementPolicy.valueOf(args[0]);
         final BfcArena arena = AllocatedPages.arena(
                 new FakeDevice(),
-                new ArenaConfig(
-                        ExtendStrategy.POWER_OF_TWO, REGION, REGION, REGION, 1 << 20, 0, policy, REGION, 0, false));
+                new ArenaConfig(ExtendStrategy.POWER_OF_TWO, REGION, REGION, REGION, 1 << 20, 0, policy, 0, false));
         switch (policy) {
             case BEST_FIT, COMPACT -> freeWithoutHeap(arena);
-            case QUICK_FIT -> mergeWithoutHeap(arena);
+            case SLABS -> dissolveWithoutHeap(arena);
         }
         arena.shrink();
         if (arena.stats().bytesHeld() != 0) {
@@ -44,7 +41,7 @@ final class HeapExhaustion {
     private static void closeWithoutHeap(PlacementPolicy policy) {
         final FakeDevice device = new FakeDevice();
         final BfcArena arena = new BfcArena(
-                device, new ArenaConfig(ExtendStrategy.SAME_AS_REQUESTED, 1, 1, 1, 1, 0, policy, REGION, 0, false));
+                device, new ArenaConfig(ExtendStrategy.SAME_AS_REQUESTED, 1, 1, 1, 1, 0, policy, 0, false));
         final FakeStream stream = new FakeStream();
         final long inFirstLane = arena.alloc(1);
         arena.lanes.choice.leaveMainLane(LaneChoice.requester(stream));
@@ -105,35 +102,32 @@ final class HeapExhaustion {
         arena.checkConsistency();
     }
 
-    /** Cached chunks must be merged to serve a request. */
-    private static void mergeWithoutHeap(BfcArena arena) {
-        final List<Long> walls = cacheEverySecond(arena);
+    /** Frees in slabs need no heap; to make all free units chunks takes more than there is. */
+    private static void dissolveWithoutHeap(BfcArena arena) {
+        final FakeStream stream = new FakeStream();
+        final long[] blocks = new long[2 * BLOCKS];
+        for (int i = 0; i < blocks.length; i++) {
+            blocks[i] = arena.allocOnStream(1, stream);
+        }
         Object[] ballast = exhaustHeap();
+        for (int i = 0; i < blocks.length; i += 2) {
+            arena.free(blocks[i]);
+        }
         try {
-            arena.alloc(REGION);
-            throw new AssertionError("the request was served without heap, beside " + ballast.length);
+            arena.endRun(stream);
+            throw new AssertionError("all slabs were dissolved without heap, beside " + ballast.length);
         } catch (OutOfMemoryError _) {
             ballast = null;
         }
         arena.checkConsistency();
-        final long large = arena.alloc(REGION);
+        arena.endRun(stream);
         arena.checkConsistency();
-        walls.forEach(arena::free);
-        arena.free(large);
-        arena.checkConsistency();
-    }
-
-    /** Frees every second block, so that no two cached chunks are neighbours, and returns the others. */
-    private static List<Long> cacheEverySecond(BfcArena arena) {
-        final List<Long> freed = new ArrayList<>();
-        final List<Long> live = new ArrayList<>();
-        for (int i = 0; i < BLOCKS; i++) {
-            freed.add(arena.alloc(1));
-            live.add(arena.alloc(1));
+        final long other = arena.alloc(1);
+        for (int i = 1; i < blocks.length; i += 2) {
+            arena.free(blocks[i]);
         }
-        freed.forEach(arena::free);
+        arena.free(other);
         arena.checkConsistency();
-        return live;
     }
 
     /** Fills the heap but for some bytes, until the result is collected. */

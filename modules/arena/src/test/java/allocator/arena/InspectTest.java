@@ -46,7 +46,6 @@ class InspectTest {
                         most * PAGE,
                         PlacementPolicy.COMPACT,
                         0,
-                        0,
                         true,
                         new CompactConfig(0, 0, Integer.MAX_VALUE, 1, 0)));
     }
@@ -93,15 +92,17 @@ class InspectTest {
     }
 
     @Test
-    void whatIsCachedIsListedAndStaysCached() {
-        final BfcArena arena = create(Map.of("arena.policy", "quick-fit"));
+    void theFreeUnitsOfASlabAreListedAndStayCached() {
+        final BfcArena arena = create(Map.of("arena.policy", "slabs", "arena.initial_chunk_size_bytes", "4m"));
         final long freed = arena.alloc(4096);
-        arena.alloc(4096);
+        final long live = arena.alloc(4000);
         arena.free(freed);
 
-        assertThat(arena.inspect().regions().getFirst().chunks().getFirst())
-                .isEqualTo(new Chunk(freed, 4096, 0, State.CACHED, 0));
-        assertThat(bytes(arena.inspect(), State.CACHED)).isEqualTo(4096);
+        assertThat(arena.inspect().regions().getFirst().chunks())
+                .startsWith(new Chunk(freed, 4096, 0, State.CACHED, 0), new Chunk(live, 4096, 4000, State.LIVE, 0))
+                .endsWith(new Chunk(freed + (1 << 16), 63 << 16, 0, State.FREE, 0))
+                .hasSize(17);
+        assertThat(bytes(arena.inspect(), State.CACHED)).isEqualTo(15 * 4096);
     }
 
     @Test
@@ -151,7 +152,7 @@ class InspectTest {
     @ParameterizedTest
     @EnumSource(
             value = PlacementPolicy.class,
-            names = {"BEST_FIT", "QUICK_FIT"})
+            names = {"BEST_FIT", "SLABS"})
     void theSumsAreThoseOfTheStatistics(PlacementPolicy policy) {
         final BfcArena arena = new BfcArena(device, ArenaConfig.DEFAULT.withPlacementPolicy(policy));
         final Random random = new Random(7);

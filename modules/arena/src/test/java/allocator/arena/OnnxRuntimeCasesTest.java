@@ -25,7 +25,7 @@ class OnnxRuntimeCasesTest {
     private BfcArena arena(ExtendStrategy strategy, long limit, long cap) {
         return new BfcArena(
                 device,
-                new ArenaConfig(strategy, MIB, 128 * MIB, 2 * MIB, cap, limit, PlacementPolicy.BEST_FIT, 0, 0, true));
+                new ArenaConfig(strategy, MIB, 128 * MIB, 2 * MIB, cap, limit, PlacementPolicy.BEST_FIT, 0, true));
     }
 
     private BfcArena arena(long limit) {

@@ -18,7 +18,7 @@ import java.util.List;
 /** Makes the page of a trace, with the placement policies that the provider has side by side. */
 final class ProfilePage {
     /** The policies shown unless the user names others. */
-    private static final List<String> POLICIES = List.of("best-fit", "quick-fit", "compact");
+    private static final List<String> POLICIES = List.of("best-fit", "slabs", "compact");
 
     private final Environment environment;
     private final ProviderDevice device;

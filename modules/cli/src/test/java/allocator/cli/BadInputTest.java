@@ -145,7 +145,7 @@ class BadInputTest {
                     replay --policies a,,b      | --policies a,,b: a name is empty
                     replay --policies a,b,a     | --policies a,b,a: a is named twice
                     replay --policies compact --option arena.policy=compact | --policies and --option arena.policy cannot be given together
-                    replay --provider cpu-reference --policies first-fit | option arena.policy='first-fit' (from --policies) is not one of best-fit, compact, quick-fit
+                    replay --provider cpu-reference --policies first-fit | option arena.policy='first-fit' (from --policies) is not one of best-fit, compact, slabs
                     providers --providers-dir /no/such | --providers-dir /no/such: no such folder
                     providers now               | Unmatched argument at index 1: 'now' (see allocator providers --help)
                     """)

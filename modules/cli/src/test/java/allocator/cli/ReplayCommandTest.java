@@ -144,11 +144,11 @@ class ReplayCommandTest {
                         .out(),
                 Outcome.of("replay", "--provider", "cpu-reference", "--once", "resnet", "two_streams", trace.toString())
                         .out(),
-                policies("--once", "--policies", "best-fit,quick-fit,compact", trace.toString())
+                policies("--once", "--policies", "best-fit,slabs,compact", trace.toString())
                         .out(),
                 policies("--once", "--policies", "compact,best-fit", "--bytes", "gpt2", trace.toString())
                         .out(),
-                policies("--once", "--policies", "best-fit,quick-fit,compact", "gpt2", trace.toString())
+                policies("--once", "--policies", "best-fit,slabs,compact", "gpt2", trace.toString())
                         .out(),
                 Outcome.of("replay", "--help").out(),
                 Outcome.of("providers").out(),

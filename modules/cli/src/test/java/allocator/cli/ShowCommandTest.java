@@ -99,7 +99,7 @@ class ShowCommandTest {
                 Outcome.of("show", trace().toString(), "--provider", "cpu-reference", "--html", page.toString());
         assertThat(outcome.err()).isEmpty();
         assertThat(outcome.out()).startsWith("small.csv, 3 events").contains("page written: " + page);
-        assertThat(Files.readString(page)).contains("best-fit", "quick-fit", "compact", "small.csv on cpu:0");
+        assertThat(Files.readString(page)).contains("best-fit", "slabs", "compact", "small.csv on cpu:0");
     }
 
     @Test
@@ -112,12 +112,12 @@ class ShowCommandTest {
                 "--provider",
                 "cpu-reference",
                 "--policies",
-                "quick-fit",
+                "slabs",
                 "--html",
                 page.toString());
         assertThat(outcome.err()).isEmpty();
         assertThat(outcome.out()).endsWith("page written: " + page + "\n");
-        assertThat(Files.readString(page)).contains("\"name\":\"quick-fit\"").doesNotContain("\"name\":\"compact\"");
+        assertThat(Files.readString(page)).contains("\"name\":\"slabs\"").doesNotContain("\"name\":\"compact\"");
     }
 
     @Test

@@ -15,7 +15,7 @@ import java.util.function.Function;
 
 /** The systems under test. */
 public enum WorldType {
-    /** An arena with best fit or quick fit, on a simulated device. */
+    /** An arena with best fit or slabs, on a simulated device. */
     ARENA(ArenaWorld::bfc, Kinds.ON_STREAMS),
     /** An arena on pages of a simulated device, with streams that lag. */
     PAGES(ArenaWorld::pages, Kinds.ON_STREAMS),

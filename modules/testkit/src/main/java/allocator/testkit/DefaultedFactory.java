@@ -24,7 +24,7 @@ public final class DefaultedFactory extends ForwardingFactory {
 
     /** Creates a provider whose arenas are on pages unless the options name another policy. */
     public static DefaultedFactory compact(EpFactory factory) {
-        return new DefaultedFactory(factory, "arena.policy", "compact", Set.of("best-fit", "quick-fit"));
+        return new DefaultedFactory(factory, "arena.policy", "compact", Set.of("best-fit", "slabs"));
     }
 
     @Override

@@ -60,7 +60,7 @@ class PageTest {
     /** Profiles of 500,000 events, each with as many points and chunks as a profile may have. */
     private static List<TraceProfile> large() {
         final List<TraceProfile> profiles = new ArrayList<>();
-        for (final String policy : List.of("best-fit", "quick-fit", Snapshots.HOSTILE)) {
+        for (final String policy : List.of("best-fit", "slabs", Snapshots.HOSTILE)) {
             final List<Point> points = new ArrayList<>();
             for (int i = 0; i < 4000; i++) {
                 final long requested = (long) ((1 + Math.sin(i / 300.0)) * 400 * MIB) + (i * 7919L) % (40 * MIB);

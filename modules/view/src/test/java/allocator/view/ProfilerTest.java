@@ -46,7 +46,7 @@ class ProfilerTest {
 
     /** Observing changes nothing: peaks are those of a replay that nothing observes. */
     @ParameterizedTest
-    @ValueSource(strings = {"best-fit", "quick-fit"})
+    @ValueSource(strings = {"best-fit", "slabs"})
     void thePeaksAreThoseOfAReplay(String policy) throws Exception {
         final Trace trace = Trace.bundled("two_streams");
         final Map<String, String> options = Map.of("arena.policy", policy);

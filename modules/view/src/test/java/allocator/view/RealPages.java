@@ -99,7 +99,7 @@ final class RealPages {
         final Trace trace = Trace.bundled(name);
         final List<TraceProfile> profiles = new ArrayList<>();
         try (Environment environment = Environment.builder().build()) {
-            for (final String policy : List.of("best-fit", "quick-fit", "compact")) {
+            for (final String policy : List.of("best-fit", "slabs", "compact")) {
                 profiles.add(Profiler.profile(
                         trace,
                         policy,

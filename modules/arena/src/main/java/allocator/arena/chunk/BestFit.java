@@ -20,11 +20,11 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Coalescing.</b> Freed memory merges with its free neighbours at once; see {@link ChunkStore}.
  *
- * <p><b>Other policies</b> are subclasses, which override the methods that take and free memory and may <em>cache</em>
- * freed chunks in front of best fit. A cached chunk is in use to best fit, but not live to the caller. Policy and
- * chunks are one object, for the reason that {@link ChunkStore} gives. There are few subclasses, so that a call is
- * inlined: with one policy loaded it has one target, with two of them two. It is not sealed, as the subclass for pages
- * is in their package, which a class path does not allow.
+ * <p><b>Other policies</b> are subclasses, which override the methods that take and free memory. {@link Slabs} are
+ * chunks in use that are not blocks of a caller. Policy and chunks are one object, for the reason that
+ * {@link ChunkStore} gives. There are few subclasses, so that a call is inlined: with one policy loaded it has one
+ * target, with two of them two. It is not sealed, as the subclass for pages is in their package, which a class path
+ * does not allow.
  *
  * <p>Invariants, checked by {@link ConsistencyCheck}: the chunks of a region cover it without gaps; two free neighbours
  * have two different owners; a free chunk has one entry in its owner's index of free chunks, and its untouched head and
@@ -75,7 +75,13 @@ public class BestFit extends ChunkStore {
     /** Whether {@link #find} found an untouched head or tail. */
     protected boolean isEndFound;
 
-    private long takenGranules;
+    long takenGranules;
+
+    /** What {@link #findLive} has found: the handle of a chunk or unit, its size, and the bytes requested. */
+    int live;
+
+    long liveGranules;
+    long liveRequested;
 
     /**
      * Creates a placement without regions.
@@ -115,6 +121,10 @@ public class BestFit extends ChunkStore {
 
     /** Takes what {@link #find} has found, or the front of it. */
     protected final long takeFound(int found, long granules, long requested, Slot requester) {
+        return takeFound(found, granules, requested, requester, maxDeadGranules);
+    }
+
+    private long takeFound(int found, long granules, long requested, Slot requester, long least) {
         ensureSpare();
         step = found;
         final Region region = region(found);
@@ -123,7 +133,7 @@ public class BestFit extends ChunkStore {
         final int chunk = isEndFound ? carve(region, found, owner, foundKey, takenGranules, granules) : found;
         final long offset = chunks.offset(chunk);
         final long spare = takenGranules - granules;
-        final boolean isSplit = spare >= granules || spare >= maxDeadGranules;
+        final boolean isSplit = spare >= granules || spare >= least;
         if (isEndFound) {
             step = chunk;
         } else {
@@ -147,13 +157,13 @@ public class BestFit extends ChunkStore {
         return region.address(offset);
     }
 
-    /** Takes the part of what {@link #find} has found, wherever in it, that starts at an address. */
+    /** Takes so much of what {@link #find} has found, wherever in it, from an address on. */
     protected final long takeAt(long address, int found, long granules, long requested, Slot slot) {
         final Region region = region(found);
         final long offset = Granules.floor(address - region.base);
         final long start = foundAddress(found);
         if (address == start) {
-            return takeFound(found, granules, requested, slot);
+            return takeFound(found, granules, requested, slot, 1);
         }
         ensureSpare();
         region.ensureEntry(offset);
@@ -174,7 +184,7 @@ public class BestFit extends ChunkStore {
         insertFree(region, right, chunks.owner(right), offset, merged);
         foundKey = key(region, offset, merged);
         isEndFound = false;
-        final long taken = takeFound(right, granules, requested, slot);
+        final long taken = takeFound(right, granules, requested, slot, 1);
         ensureSpare();
         coalesce(region, left, first, offset - first); // after that, so that it is not merged with what was taken
         return taken;
@@ -214,27 +224,45 @@ public class BestFit extends ChunkStore {
         return head > 0 && key(region, offset, head) == foundKey;
     }
 
-    /** Makes a cached chunk live again for the owner of a slot, and returns its address. */
-    final long reuse(int chunk, long requested, Slot requester) {
-        step = chunk;
-        final Region region = region(chunk);
-        final int owner = chunks.owner(chunk);
-        if (owner != requester.number) {
-            slots.get(owner).chunksInUse--;
-            requester.chunksInUse++;
-        }
-        chunks.setInUse(chunk, requester.number, requested);
-        takenGranules = granules(region, chunk);
-        return address(region, chunk);
-    }
-
-    /** Returns the size in granules of the chunk taken last. */
+    /** Returns the size in granules of what was taken last. */
     public final long takenGranules() {
         return takenGranules;
     }
 
+    /**
+     * Finds the live block that starts at an address, and returns whether there is one. Then {@link #liveGranules},
+     * {@link #liveRequested} and {@link #freeLive} are of that block.
+     *
+     * @param region the region that contains the address
+     */
+    public boolean findLive(Region region, long address) {
+        live = liveChunk(region, address);
+        if (live == NONE) {
+            return false;
+        }
+        liveGranules = granules(region, live);
+        liveRequested = chunks.requested(live);
+        return true;
+    }
+
+    /** Returns the size in granules of the live block found last. */
+    public final long liveGranules() {
+        return liveGranules;
+    }
+
+    /** Returns the bytes that the caller of the live block found last requested. */
+    public final long liveRequested() {
+        return liveRequested;
+    }
+
+    /** Frees the live block found last, which is in that region. */
+    public void freeLive(Region region) {
+        prepareFree();
+        free(region, live, liveGranules);
+    }
+
     /** Makes room for one {@link #free}, so that it cannot fail half way. */
-    public void prepareFree() {
+    public final void prepareFree() {
         ensureSpare();
     }
 
@@ -248,23 +276,13 @@ public class BestFit extends ChunkStore {
     public void free(Region region, int chunk, long granules) {
         final Slot owner = slots.get(chunks.owner(chunk));
         final SyncStream stream = owner.stream;
-        setFree(chunk, owner, stream == null ? 0 : stream.syncId());
-        step = FREED;
-        region.frees++;
-        settle(region, chunk, granules, owner);
-    }
-
-    /** Makes a chunk in use free, with the stamp of its free. */
-    final void setFree(int chunk, Slot owner, long stamp) {
-        if (owner.stream == null) {
+        if (stream == null) {
             chunks.setUnbound(chunk);
         } else {
-            chunks.setOwned(chunk, owner.number, stamp);
+            chunks.setOwned(chunk, owner.number, stream.syncId());
         }
-    }
-
-    /** Counts a chunk that was made free, and merges it with its neighbours. Call {@link #ensureSpare} before. */
-    final void settle(Region region, int chunk, long granules, Slot owner) {
+        step = FREED;
+        region.frees++;
         region.chunksInUse--;
         owner.chunksInUse--;
         coalesce(region, chunk, chunks.offset(chunk), granules);
@@ -315,29 +333,13 @@ public class BestFit extends ChunkStore {
      * of chunks if there is something to give back.
      */
     public final void compact() {
-        mergeCached();
+        dissolve();
         Compaction.of(this);
     }
 
-    /** Merges what is cached, so that every chunk is live or free. */
-    public void mergeCached() {}
-
-    /** Forgets which chunks are cached. */
-    void clearCache() {}
-
-    /** Enters a chunk that its record says is cached. */
-    void recache(int chunk, long granules) {
-        throw new IllegalStateException("best fit caches nothing");
-    }
-
-    /** Returns the number of cached chunks, counted one by one. */
-    int cachedChunks() {
-        return 0;
-    }
-
-    /** Returns the size of all cached chunks in granules. */
-    long cachedGranules() {
-        return 0;
+    /** Makes the units of slabs that have free ones chunks, and returns whether there was any. */
+    public boolean dissolve() {
+        return false;
     }
 
     /**
@@ -366,22 +368,53 @@ public class BestFit extends ChunkStore {
         return chunks.next(chunk);
     }
 
-    /** Returns the bytes that the caller of a live chunk requested. */
-    public final long requested(int chunk) {
-        return chunks.requested(chunk);
+    /** Receives parts of a region: what is live, cached or free. */
+    @FunctionalInterface
+    public interface Parts {
+        /**
+         * Receives a part.
+         *
+         * @param address where it starts
+         * @param byteSize its size
+         * @param requested bytes that the caller requested; 0 if it is not live
+         * @param state what it is used for: it is live, waits for its stream, is cached, or free
+         * @param streamId the id of the stream that owns it, 0 if none does
+         */
+        void add(long address, long byteSize, long requested, State state, long streamId);
     }
 
-    /** Returns whether a chunk is live: neither free nor cached. */
+    /** Lists the parts of a region by address. Calls no stream. */
+    public final void list(Region region, Parts parts) {
+        for (int chunk = region.first; chunk != NONE; chunk = chunks.next(chunk)) {
+            final long streamId = streamId(chunk);
+            if (chunks.isSlab(chunk)) {
+                final int slab = chunks.slab(chunk);
+                final int granules = slabs.unitGranules(slab);
+                for (int place = 0; place < Slabs.unitsOf(granules); place++) {
+                    final int unit = Slabs.unit(slab, place);
+                    final boolean isLive = slabs.isLive(unit);
+                    parts.add(
+                            slabs.address(unit),
+                            Granules.toBytes(granules),
+                            isLive ? slabs.requested(unit) : 0,
+                            isLive ? State.LIVE : State.CACHED,
+                            streamId);
+                }
+            } else {
+                final boolean isLive = chunks.isLive(chunk);
+                parts.add(
+                        address(region, chunk),
+                        Granules.toBytes(granules(region, chunk)),
+                        isLive ? chunks.requested(chunk) : 0,
+                        isLive ? State.LIVE : streamId == 0 ? State.FREE : State.WAITING,
+                        streamId);
+            }
+        }
+    }
+
+    /** Returns whether a chunk is live. */
     public final boolean isLive(int chunk) {
         return chunks.isLive(chunk);
-    }
-
-    /** Returns what a chunk is used for: it is live, waits for its stream, is cached, or free. */
-    public final State state(int chunk) {
-        if (chunks.isLive(chunk)) {
-            return State.LIVE;
-        }
-        return chunks.isCached(chunk) ? State.CACHED : streamId(chunk) == 0 ? State.FREE : State.WAITING;
     }
 
     /** Returns the id of the stream that owns a chunk, 0 if no stream does. Calls no stream. */
@@ -397,16 +430,6 @@ public class BestFit extends ChunkStore {
     /** Returns the stamp of a free chunk that a stream owns: the stream's sync id when it was freed. */
     protected final long stamp(int chunk) {
         return chunks.stamp(chunk);
-    }
-
-    /** Returns the chunk that contains an address of a region. May take long: for messages. */
-    public final int chunkContaining(Region region, long address) {
-        final long offset = Granules.floor(address - region.base);
-        int chunk = region.first;
-        for (int next = chunks.next(chunk); next != NONE && chunks.offset(next) <= offset; next = chunks.next(next)) {
-            chunk = next;
-        }
-        return chunk;
     }
 
     /**

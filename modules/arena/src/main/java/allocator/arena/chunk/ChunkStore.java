@@ -32,6 +32,7 @@ class ChunkStore {
     final WindowTables tables = new WindowTables();
     final SortedTrees trees = new SortedTrees();
     final StreamSlots slots = new StreamSlots(trees);
+    final Slabs slabs = new Slabs();
 
     /* A field, as each load on the way to the index waits for the one before. */
     final FreeIndex unboundFree = slots.unbound().free;

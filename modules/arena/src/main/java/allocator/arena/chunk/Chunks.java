@@ -8,18 +8,17 @@ import java.util.BitSet;
  *
  * <pre>
  *           63     62      61..60   59..36    35..0
- *   word 0  free   cached  unused   region    offset in the region, in granules
+ *   word 0  free   slab    unused   region    offset in the region, in granules
  *           63..32          31..0
  *   word 1  previous        next      neighbours in the region by address, NONE at its ends
  *           63..45          44..0
- *   word 2  owner           in use: bytes requested; free: stamp; cached: the chunk below it in its stack
+ *   word 2  owner           in use: bytes requested; free: stamp; slab: its number in {@link Slabs}
  * </pre>
  *
  * <p>A chunk ends where the next one begins, so its size is not stored. The owner is a slot of {@link StreamSlots}, 0
  * for none. The stamp is the owner's sync id when the memory was freed. A free chunk with an owner has an
  * <em>untouched</em> head and tail: granules at its ends that the owner never used, possibly none; see {@link BestFit}.
- * They are in a second table, which exists once a stream has been seen. A <em>cached</em> chunk was freed and not
- * merged, see {@link QuickFit}; its stamp is in the second table.
+ * They are in a second table, which exists once a stream has been seen.
  *
  * <p>The first two words and the owner of each chunk are the truth about a region: everything else in a lane, the
  * indexes and the sums, follows from them, and {@link Repair} rebuilds it from them. So each change of them is one
@@ -47,7 +46,7 @@ final class Chunks {
     private static final int REGION_SHIFT = 36;
     private static final long OFFSET_MASK = (1L << REGION_SHIFT) - 1;
     private static final long FREE = 1L << 63;
-    private static final long CACHED = 1L << 62;
+    private static final long SLAB = 1L << 62;
     private static final int OWNER_SHIFT = 45;
     private static final long LOW_INT = 0xFFFF_FFFFL;
 
@@ -56,7 +55,7 @@ final class Chunks {
 
     private long[] words = new long[0];
 
-    /** The granules of each chunk's untouched head, in the upper half, and tail; the stamp of a cached chunk. */
+    /** The granules of each chunk's untouched head, in the upper half, and tail. */
     private long[] untouchedEnds = new long[0];
 
     /** The last retired record, threaded through the next links; {@link #NONE} if there is none. */
@@ -137,7 +136,7 @@ final class Chunks {
         final long[] table = words;
         final int at = chunk * WORDS;
         table[rest * WORDS + 2] = ownedRest;
-        table[at] &= ~(FREE | CACHED);
+        table[at] &= ~FREE;
         table[at + 1] = (table[at + 1] & ~LOW_INT) | rest;
         table[at + 2] = ((long) owner << OWNER_SHIFT) | requested;
         if (next != NONE) {
@@ -319,7 +318,7 @@ final class Chunks {
     void setInUse(int chunk, int owner, long requested) {
         final long[] table = words;
         final int at = chunk * WORDS;
-        table[at] &= ~(FREE | CACHED);
+        table[at] &= ~FREE;
         table[at + 2] = ((long) owner << OWNER_SHIFT) | requested;
     }
 
@@ -327,7 +326,7 @@ final class Chunks {
     void setUnbound(int chunk) {
         final long[] table = words;
         final int at = chunk * WORDS;
-        table[at] = (table[at] & ~CACHED) | FREE;
+        table[at] |= FREE;
         table[at + 2] = 0;
     }
 
@@ -337,38 +336,75 @@ final class Chunks {
         final long[] table = words;
         final int at = chunk * WORDS;
         untouchedEnds[chunk] = 0;
-        table[at] = (table[at] & ~CACHED) | FREE;
+        table[at] |= FREE;
         table[at + 2] = word;
     }
 
-    /** Returns whether a chunk is cached: freed, but not merged. */
-    boolean isCached(int chunk) {
-        return (word(chunk, 0) & CACHED) != 0;
+    /** Returns whether a chunk is a slab. */
+    boolean isSlab(int chunk) {
+        return (word(chunk, 0) & SLAB) != 0;
     }
 
-    /** Returns whether a chunk is live: neither free nor cached. */
+    /** Returns the number of a slab. */
+    int slab(int chunk) {
+        return (int) requested(chunk);
+    }
+
+    /** Makes a chunk in use a slab, whose number was given as the bytes requested. */
+    void setSlab(int chunk) {
+        setWord(chunk, 0, word(chunk, 0) | SLAB);
+    }
+
+    /** Returns whether a chunk is a live block. */
     boolean isLive(int chunk) {
-        return (word(chunk, 0) & (FREE | CACHED)) == 0;
+        return (word(chunk, 0) & (FREE | SLAB)) == 0;
     }
 
-    /** Returns the chunk below a cached chunk in its stack, {@link #NONE} if there is none. */
-    int below(int chunk) {
-        return (int) word(chunk, 2);
-    }
-
-    /** Returns the stamp of a cached chunk, {@link #MAX_STAMP} at most. */
-    long cachedStamp(int chunk) {
-        return tracksUntouchedEnds ? untouchedEnds[chunk] : 0;
-    }
-
-    void setCached(int chunk, int owner, int below, long stamp) {
-        if (tracksUntouchedEnds) {
-            untouchedEnds[chunk] = stamp > MAX_STAMP ? MAX_STAMP : stamp;
+    /**
+     * Makes the units of a slab chunks; those that are free and side by side are one. Call {@link #ensureSpare} before.
+     *
+     * @param chunk the chunk of the slab, whose record the first of them has
+     * @param slabs knows the units
+     * @param owned what a free one is if it has an owner, from {@link #ownedWord}; 0 if it has none
+     */
+    void divide(int chunk, Slabs slabs, long owned) {
+        final int slab = slab(chunk);
+        final int granules = slabs.unitGranules(slab);
+        final long inUse = (long) owner(chunk) << OWNER_SHIFT;
+        final int behind = next(chunk);
+        int last = chunk;
+        int next = behind;
+        int end = Slabs.unitsOf(granules);
+        while (true) {
+            final int unit = Slabs.unit(slab, end - 1);
+            final boolean isFree = !slabs.isLive(unit);
+            end -= isFree ? Long.numberOfLeadingZeros(~(slabs.free(slab) << -end)) : 1;
+            final int part =
+                    end == 0 ? chunk : create(region(chunk), offset(chunk) + (long) end * granules, chunk, next);
+            if (isFree && owned != 0) {
+                untouchedEnds[part] = 0;
+            }
+            final long word = isFree ? owned : inUse | slabs.requested(unit);
+            final long[] table = words;
+            final int at = part * WORDS;
+            if (next == behind) {
+                last = part;
+            } else {
+                setPrevious(next, part);
+            }
+            if (end == 0) {
+                table[at] = (table[at] & ~SLAB) | (isFree ? FREE : 0);
+                table[at + 1] = (table[at + 1] & ~LOW_INT) | (next & LOW_INT);
+                table[at + 2] = word;
+                break;
+            }
+            table[at] = (table[at] & ~FREE) | (isFree ? FREE : 0);
+            table[at + 2] = word;
+            next = part;
         }
-        final long[] table = words;
-        final int at = chunk * WORDS;
-        table[at] |= CACHED;
-        table[at + 2] = ((long) owner << OWNER_SHIFT) | (below & LOW_INT);
+        if (behind != NONE) {
+            setPrevious(behind, last);
+        }
     }
 
     /**

@@ -25,7 +25,7 @@ final class Compaction {
         slots = placement.slots;
     }
 
-    /** Makes the tables of a placement smaller in which nothing is cached. */
+    /** Makes the tables of a placement smaller. */
     static void of(BestFit placement) {
         new Compaction(placement).run();
     }
@@ -37,6 +37,7 @@ final class Compaction {
 
     private void run() {
         regions.compact();
+        placement.slabs.compact();
         if (chunks.isSparse() || placement.trees.isSparse() || placement.tables.isSparse() || slots.isSparse()) {
             makeAgain();
         }
@@ -53,7 +54,7 @@ final class Compaction {
             long last = 0;
             for (int chunk = region.first; chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
                 smallerChunks.addCopy(chunks, chunk, smallerSlots.number(chunks.owner(chunk)));
-                last = chunks.offset(chunk);
+                last = chunks.isSlab(chunk) ? chunks.offset(chunk) + Slabs.MAX_SLAB_GRANULES : chunks.offset(chunk);
             }
             heads[i] = region.headUpTo(last);
         }

@@ -14,8 +14,8 @@ public final class ConsistencyCheck {
 
     private long records;
     private long regionBytes;
-    private int cached;
-    private long cachedGranules;
+    private int slabs;
+    private int listedSlabs;
     private long inUseBytes;
     private long requestedBytes;
     private final int[] freeByOwner;
@@ -41,11 +41,7 @@ public final class ConsistencyCheck {
         final ConsistencyCheck check = new ConsistencyCheck(placement);
         check.regions();
         check.indexes();
-        expect(placement.cachedChunks() == check.cached, "cached chunks", placement.cachedChunks());
-        expect(
-                placement.cachedGranules() == check.cachedGranules,
-                "granules of cached chunks",
-                placement.cachedGranules());
+        check.slabs();
         return check;
     }
 
@@ -101,7 +97,7 @@ public final class ConsistencyCheck {
             expect(chunks.previous(chunk) == previous, "link to the previous chunk", offset);
             expect(offset == end, "start of a chunk", offset);
             expect(placement.granules(region, chunk) > 0, "size of a chunk", offset);
-            expect(region.startingAt(placement, offset) == chunk, "address index", offset);
+            expect(chunks.isSlab(chunk) || region.startingAt(placement, offset) == chunk, "address index", offset);
             end = offset + placement.granules(region, chunk);
             if (offset / Region.WINDOW_GRANULES != lastWindow) {
                 expect(
@@ -120,10 +116,10 @@ public final class ConsistencyCheck {
                 inUse++;
                 inUseByOwner[chunks.owner(chunk)]++;
             }
-            if (chunks.isCached(chunk)) {
-                expect(!chunks.isFree(chunk), "cached and free", offset);
-                cached++;
-                cachedGranules += placement.granules(region, chunk);
+            if (chunks.isSlab(chunk)) {
+                expect(!chunks.isFree(chunk), "slab and free", offset);
+                slab(region, chunk, offset, end - offset);
+                windows += (end - offset) / Region.WINDOW_GRANULES - 1;
             } else if (!chunks.isFree(chunk)) {
                 inUseBytes += Granules.toBytes(placement.granules(region, chunk));
                 requestedBytes += chunks.requested(chunk);
@@ -137,6 +133,30 @@ public final class ConsistencyCheck {
                 "address index of the last window",
                 lastWindow);
         expect(windows == region.filledWindows(), "windows of the address index", region.filledWindows());
+    }
+
+    private void slab(Region region, int chunk, long offset, long granules) {
+        final Slabs all = placement.slabs;
+        final int slab = chunks.slab(chunk);
+        expect(all.exists(slab) && all.chunk(slab) == chunk, "chunk of a slab", offset);
+        expect(all.address(Slabs.unit(slab, 0)) == region.address(offset), "address of a slab", offset);
+        final int unit = all.unitGranules(slab);
+        expect(granules == (long) unit * Slabs.unitsOf(unit), "size of a slab", offset);
+        for (long at = offset; at < offset + granules; at += Region.WINDOW_GRANULES) {
+            expect(region.slabAt(at) == slab, "address index of a slab", at);
+        }
+        if (all.free(slab) != 0) {
+            expect(all.isLinked(slab), "list of a slab", offset);
+            listedSlabs++;
+        }
+        slabs++;
+        inUseBytes += all.inUse(slab);
+        requestedBytes += all.requestedBytes(slab);
+    }
+
+    private void slabs() {
+        expect(placement.slabs.slabs() == slabs, "slabs without a chunk", slabs);
+        expect(placement.slabs.listed() == listedSlabs, "slabs on lists", listedSlabs);
     }
 
     private void freeChunk(Region region, int chunk, int previous) {

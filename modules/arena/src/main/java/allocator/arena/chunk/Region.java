@@ -32,6 +32,9 @@ public final class Region {
     /** The most chunks in a window that are found by their links. */
     private static final int FEW = 2;
 
+    /** The entry of slab 0, which is greater than that of any chunk: {@link Chunks} has fewer. */
+    private static final int SLAB = 1 << 30;
+
     /** How many of the windows have their entry in the array that grows: those of 4 GiB. */
     private static final int MAX_HEAD = 1 << 20;
 
@@ -57,13 +60,16 @@ public final class Region {
      */
     int first = NO_CHUNK;
 
-    /** Chunks in use, cached ones included. */
+    /** Chunks in use, slabs included. */
     int chunksInUse;
 
     /** Frees so far. */
     long frees;
 
-    /** By window: 0 if no chunk starts there, a handle plus one, or the complement of a table. */
+    /**
+     * By window: 0 if no chunk starts there, a handle plus one, the complement of a table, or a slab from {@link #SLAB}
+     * on.
+     */
     private int[] head = new int[0];
 
     /** The windows from {@link #MAX_HEAD} on. */
@@ -107,7 +113,7 @@ public final class Region {
         return first;
     }
 
-    /** Returns the number of chunks in use, cached ones included. */
+    /** Returns the number of chunks in use, of which a slab is one. */
     public int chunksInUse() {
         return chunksInUse;
     }
@@ -177,6 +183,35 @@ public final class Region {
         } else if (pages[page(window)] == null) {
             pages[page(window)] = new int[PAGE_WINDOWS];
         }
+    }
+
+    /** Makes room for a slab. */
+    void ensureEntries(long offset, long granules) {
+        for (long at = offset; at < offset + granules; at += WINDOW_GRANULES) {
+            ensureEntry(at);
+        }
+    }
+
+    /** Makes a slab the entry of all its windows. It fills them. Call {@link #ensureEntries} before. */
+    void enterSlab(int slab, long offset, long granules) {
+        setEntries(offset, granules, SLAB | slab);
+    }
+
+    /** Removes a slab. */
+    void leaveSlab(long offset, long granules) {
+        setEntries(offset, granules, 0);
+    }
+
+    private void setEntries(long offset, long granules, int entry) {
+        for (long window = window(offset); window < window(offset + granules); window++) {
+            setEntry(window, entry);
+        }
+    }
+
+    /** Returns the slab that contains what is at {@code offset}, a negative number if none does. */
+    int slabAt(long offset) {
+        final int entry = entry(window(offset));
+        return entry < SLAB ? NO_CHUNK : entry - SLAB;
     }
 
     private static boolean startsIn(ChunkStore store, int chunk, long window) {
@@ -300,6 +335,8 @@ public final class Region {
             for (int granule = 0; granule < WINDOW_GRANULES; granule++) {
                 count += store.tables.get(~entry, granule) == Chunks.NONE ? 0 : 1;
             }
+        } else if (entry >= SLAB) {
+            count = 1;
         } else {
             for (int chunk = entry - 1;
                     startsIn(store, chunk, window) && count < FEW;

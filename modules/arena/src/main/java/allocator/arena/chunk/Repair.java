@@ -7,7 +7,7 @@ import java.util.BitSet;
  * the heap ended, or a stream threw.
  *
  * <p>{@link Chunks} changes the records of a region in single steps, so at every moment they say which memory is live,
- * cached or free, and whose it is. Neighbours may be free and not yet merged; they are merged here.
+ * a slab or free, and whose it is. Neighbours may be free and not yet merged; they are merged here.
  */
 public final class Repair {
     /** The most insertions into the indexes for one chunk: itself and its two untouched ends, twice. */
@@ -48,14 +48,16 @@ public final class Repair {
 
     /** Repairs the placement. Takes no Java heap if the tables have the room. */
     void run() {
-        if (placement.step >= 0 && chunks.isLive(placement.step)) {
+        if (placement.step >= Slabs.FIRST_UNIT) {
+            placement.slabs.setFree(placement.step);
+        } else if (placement.step >= 0 && chunks.isLive(placement.step)) {
             takeBack(placement.step);
         }
         placement.step = BestFit.BEGUN;
         slots.clear();
         placement.trees.clearNodes();
         placement.tables.clear();
-        placement.clearCache();
+        placement.slabs.clear();
         slots.relist();
         final Regions regions = placement.regions;
         for (int i = 0; i < regions.count(); i++) {
@@ -65,6 +67,7 @@ public final class Repair {
         for (int i = 0; i < regions.count(); i++) {
             enter(regions.at(i));
         }
+        placement.slabs.retireRest();
     }
 
     /** Frees the chunk taken. Its stream has queued no work on it, but may yet have memory of another one below it. */
@@ -109,6 +112,10 @@ public final class Repair {
             final long offset = chunks.offset(chunk);
             final long granules = placement.granules(region, chunk);
             final int owner = chunks.owner(chunk);
+            if (chunks.isSlab(chunk)) {
+                enterSlab(region, chunk, offset, granules);
+                continue;
+            }
             region.ensureEntry(offset);
             placement.tables.ensureSpare();
             region.enter(placement, chunk, offset);
@@ -119,12 +126,24 @@ public final class Repair {
             }
             region.chunksInUse++;
             slots.get(owner).chunksInUse++;
-            if (chunks.isCached(chunk)) {
-                placement.recache(chunk, granules);
-            } else {
-                inUse += Granules.toBytes(granules);
-                requested += chunks.requested(chunk);
-            }
+            inUse += Granules.toBytes(granules);
+            requested += chunks.requested(chunk);
         }
+    }
+
+    private void enterSlab(Region region, int chunk, long offset, long granules) {
+        region.ensureEntries(offset, granules);
+        final int owner = chunks.owner(chunk);
+        final Slabs slabs = placement.slabs;
+        final int slab = chunks.slab(chunk);
+        slabs.enter(slab, chunk, region.address(offset));
+        region.enterSlab(slab, offset, granules);
+        if (slabs.free(slab) != 0) {
+            slabs.append(slab, Slabs.list(owner, slabs.unitGranules(slab)));
+        }
+        region.chunksInUse++;
+        slots.get(owner).chunksInUse++;
+        inUse += slabs.inUse(slab);
+        requested += slabs.requestedBytes(slab);
     }
 }

@@ -46,7 +46,7 @@ public final class StreamSlots {
         /** The next slot in its chain of the table of streams. */
         private @Nullable Slot next;
 
-        /** Chunks in use, cached ones included, that the stream took. */
+        /** Chunks in use, slabs included, that the stream took. */
         int chunksInUse;
 
         private Slot(int number, FreeIndex free, FreeIndex untouchedEnds) {

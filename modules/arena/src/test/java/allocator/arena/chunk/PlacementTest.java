@@ -16,15 +16,16 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** What every placement policy must do. */
 class PlacementTest {
     private static final long BASE = 0x10_0000;
-    private static final long GRANULES = 1024;
+
+    /** Enough for slabs of each size. */
+    private static final long GRANULES = 1 << 14;
 
     private final FakeStream stream = new FakeStream();
     private final FakeStream other = new FakeStream();
 
     /** Returns each policy with one region, wholly free. */
     static Stream<BestFit> placements() {
-        return Stream.of(new BestFit(64), new QuickFit(64, 0), new QuickFit(64, GRANULES))
-                .map(PlacementTest::withRegion);
+        return Stream.of(new BestFit(64), new SlabFit(64)).map(PlacementTest::withRegion);
     }
 
     private static BestFit withRegion(BestFit placement) {
@@ -41,10 +42,8 @@ class PlacementTest {
 
     private static void free(BestFit placement, long address) {
         final Region region = placement.regions().at(0);
-        final int chunk = placement.liveChunk(region, address);
-        assertThat(chunk).isNotEqualTo(Region.NO_CHUNK);
-        placement.prepareFree();
-        placement.free(region, chunk, placement.granules(region, chunk));
+        assertThat(placement.findLive(region, address)).isTrue();
+        placement.freeLive(region);
     }
 
     @ParameterizedTest
@@ -53,12 +52,12 @@ class PlacementTest {
         for (final long granules : new long[] {1, 2, 15, 17, 63, 64, 65, 200}) {
             final long address = take(placement, granules, null);
             final Region region = placement.regions().at(0);
-            final int chunk = placement.liveChunk(region, address);
 
-            assertThat(placement.granules(region, chunk))
+            assertThat(placement.findLive(region, address)).isTrue();
+            assertThat(placement.liveGranules())
                     .isEqualTo(placement.takenGranules())
                     .isGreaterThanOrEqualTo(granules);
-            assertThat(placement.requested(chunk)).isEqualTo(Granules.toBytes(granules));
+            assertThat(placement.liveRequested()).isEqualTo(Granules.toBytes(granules));
         }
         ConsistencyCheck.of(placement);
     }
@@ -88,13 +87,11 @@ class PlacementTest {
 
     @ParameterizedTest
     @MethodSource("placements")
-    void mergingLeavesNothingCached(BestFit placement) {
+    void dissolvingLeavesNothingInUse(BestFit placement) {
         free(placement, take(placement, 3, null));
         free(placement, take(placement, 5, stream));
-        placement.mergeCached();
+        placement.dissolve();
 
-        assertThat(placement.cachedChunks()).isZero();
-        assertThat(placement.cachedGranules()).isZero();
         assertThat(placement.regions().at(0).chunksInUse()).isZero();
         ConsistencyCheck.of(placement);
     }
@@ -107,7 +104,8 @@ class PlacementTest {
         final long address = take(placement, 3, null);
         free(placement, address);
 
-        assertThat(placement.liveChunk(region, address)).isEqualTo(Region.NO_CHUNK);
+        assertThat(placement.findLive(region, address)).isFalse();
+        placement.dissolve();
         assertThat(region.frees()).isGreaterThan(frees);
     }
 
@@ -153,7 +151,7 @@ class PlacementTest {
     void aRegionWithoutChunksInUseCanBeDetached(BestFit placement) {
         free(placement, take(placement, 100, stream));
         free(placement, take(placement, 7, null));
-        placement.mergeCached();
+        placement.dissolve();
         final Region region = placement.regions().at(0);
         final Map<Long, SyncStream> owners = new HashMap<>();
         placement.addOwners(region, owners);
@@ -163,6 +161,17 @@ class PlacementTest {
         assertThat(placement.regions().count()).isZero();
         assertThat(placement.chunkCount()).isZero();
         assertThat(placement.largest()).isZero();
+        ConsistencyCheck.of(placement);
+    }
+
+    /** The lane has not set {@link BestFit#step}, so the caller does not learn the address. */
+    @ParameterizedTest
+    @MethodSource("placements")
+    void aRepairFreesWhatWasBeingTaken(BestFit placement) {
+        take(placement, 3, null);
+        final Repair.Live live = placement.repair();
+
+        assertThat(live).isEqualTo(new Repair.Live(0, 0));
         ConsistencyCheck.of(placement);
     }
 

@@ -121,8 +121,6 @@ class StreamSearchTest {
             assertThat(streams.get(3).hasEnded()).isTrue();
             placement.unbindEnded();
 
-            final int chunk = placement.chunkContaining(region, freed);
-            assertThat(placement.chunks.owner(chunk)).isNotEqualTo(3);
             assertThat(ChunkValue.listOf(placement))
                     .extracting(ChunkValue::streamId)
                     .doesNotContain(streams.get(3).id());

@@ -29,7 +29,6 @@ final class PagedArenas {
                         1,
                         maxMem,
                         PlacementPolicy.COMPACT,
-                        0,
                         maxLanes,
                         false,
                         config));

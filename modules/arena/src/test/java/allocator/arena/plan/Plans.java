@@ -33,7 +33,7 @@ final class Plans {
     /** Returns an allocator over an arena that takes regions of 1 MiB, twice as large each time. */
     static PlannedAllocator over(Allocator device, long maxMem, PlannedCalls... plans) {
         final ArenaConfig config = new ArenaConfig(
-                ExtendStrategy.POWER_OF_TWO, MIB, MIB, MIB, MIB, maxMem, PlacementPolicy.BEST_FIT, 0, 1, false);
+                ExtendStrategy.POWER_OF_TWO, MIB, MIB, MIB, MIB, maxMem, PlacementPolicy.BEST_FIT, 1, false);
         return new PlannedArena(
                 new StreamArenaAllocator(new BfcArena(device, config), AllocatorOptions.EMPTY), of(plans));
     }

@@ -117,7 +117,7 @@ class PluginSettingsTest {
                 "spark.allocator.option.arena.policy", "compact",
                 "spark.allocator.gpuMemory", "2g",
                 "spark.allocator.gpuProvider", "theirs",
-                "spark.allocator.gpuOption.arena.policy", "quick-fit",
+                "spark.allocator.gpuOption.arena.policy", "slabs",
                 "spark.allocator.reportSeconds", "0");
         assertThat(PluginSettings.ofMessage(settings.toMessage())).isEqualTo(settings);
         assertThat(settings.options().toMap()).isEqualTo(Map.of("arena.policy", "compact"));

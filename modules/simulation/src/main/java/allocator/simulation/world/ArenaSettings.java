@@ -19,7 +19,7 @@ public final class ArenaSettings {
     public static void rehearse() {
         final SplittableRandom random = new SplittableRandom(0);
         final SimulatedDevice device = new SimulatedDevice(random, new Model(), Long.MAX_VALUE, Long.MAX_VALUE, 0);
-        for (final PlacementPolicy policy : List.of(PlacementPolicy.BEST_FIT, PlacementPolicy.QUICK_FIT)) {
+        for (final PlacementPolicy policy : List.of(PlacementPolicy.BEST_FIT, PlacementPolicy.SLABS)) {
             new BfcArena(device, arena(random, 0, policy)).close();
         }
         new BumpAllocator(device, bump(random), 0, AllocatorOptions.EMPTY).close();
@@ -27,21 +27,21 @@ public final class ArenaSettings {
         BfcArena.onPages(device, onPages.pages().on(device), paged(random, 0)).close();
     }
 
-    /** Returns that of an arena with best fit or quick fit. */
+    /** Returns that of an arena with best fit or slabs. */
     static ArenaConfig arena(SplittableRandom random, long limit) {
-        return arena(random, limit, random.nextBoolean() ? PlacementPolicy.BEST_FIT : PlacementPolicy.QUICK_FIT);
+        return arena(random, limit, random.nextBoolean() ? PlacementPolicy.BEST_FIT : PlacementPolicy.SLABS);
     }
 
     static ArenaConfig arena(SplittableRandom random, long limit, PlacementPolicy policy) {
+        final int largest = policy == PlacementPolicy.SLABS ? 24 : 16; // small regions have no slabs
         return new ArenaConfig(
                 random.nextBoolean() ? ExtendStrategy.POWER_OF_TWO : ExtendStrategy.SAME_AS_REQUESTED,
-                1 << random.nextInt(8, 16),
+                1 << random.nextInt(8, largest),
                 1 << random.nextInt(8, 16),
                 1 << random.nextInt(8, 16),
                 1 << random.nextInt(8, 18),
                 limit,
                 policy,
-                random.nextInt(1 << 14),
                 1 + random.nextInt(3),
                 random.nextBoolean());
     }
@@ -56,7 +56,6 @@ public final class ArenaSettings {
                 1,
                 limit,
                 PlacementPolicy.COMPACT,
-                0,
                 random.nextBoolean() ? 1 : 1 + random.nextInt(3),
                 false,
                 new CompactConfig(

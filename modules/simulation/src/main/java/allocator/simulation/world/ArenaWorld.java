@@ -102,7 +102,7 @@ public final class ArenaWorld implements World {
                 : new Failpoint(1 + random.nextInt(1 << random.nextInt(1, 8)), 1 + random.nextInt(3));
     }
 
-    /** Opens an arena with best fit or quick fit. */
+    /** Opens an arena with best fit or slabs. */
     public static World bfc(SplittableRandom random) {
         return new ArenaWorld(random, Kind.BFC);
     }

@@ -141,8 +141,7 @@ public final class ResourceWorld implements World {
                 1 << random.nextInt(8, 16),
                 1 << random.nextInt(8, 18),
                 0,
-                random.nextBoolean() ? PlacementPolicy.BEST_FIT : PlacementPolicy.QUICK_FIT,
-                random.nextInt(1 << 14),
+                random.nextBoolean() ? PlacementPolicy.BEST_FIT : PlacementPolicy.SLABS,
                 1 + random.nextInt(3),
                 random.nextBoolean());
     }

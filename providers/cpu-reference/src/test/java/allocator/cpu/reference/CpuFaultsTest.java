@@ -122,7 +122,7 @@ class CpuFaultsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"best-fit", "quick-fit"})
+    @ValueSource(strings = {"best-fit", "slabs"})
     void anArenaLosesNothing(String policy) {
         run(false, Map.of("arena.policy", policy, "arena.initial_chunk_size_bytes", "65536"));
     }

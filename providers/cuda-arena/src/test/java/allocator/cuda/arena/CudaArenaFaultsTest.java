@@ -14,7 +14,7 @@ class CudaArenaFaultsTest extends CudaFaultsInTurn {
     protected List<Map<String, String>> settings() {
         return List.of(
                 Map.of("arena.use_cuda_mempool", "1"),
-                Map.of("arena.policy", "quick-fit", "arena.initial_chunk_size_bytes", "65536"),
+                Map.of("arena.policy", "slabs", "arena.initial_chunk_size_bytes", "65536"),
                 Map.of("arena.extend_strategy", "1"));
     }
 }

@@ -14,12 +14,12 @@ import org.junit.jupiter.api.Test;
 
 @Param(name = "granules", gen = IntGen.class, conf = "1:3")
 @Tag("thorough")
-public class QuickFitModelTest {
+public class SlabFitModelTest {
     private final LiveMemory live = new LiveMemory();
     private final BfcArena arena = new BfcArena(
             new FakeDevice(),
-            ArenaConfig.from(AllocatorOptions.of(
-                    Map.of("arena.initial_chunk_size_bytes", "8192", "arena.policy", "quick-fit"))));
+            ArenaConfig.from(
+                    AllocatorOptions.of(Map.of("arena.initial_chunk_size_bytes", "4m", "arena.policy", "slabs"))));
 
     @Operation
     public void allocate(@Param(name = "granules") int granules) {
@@ -48,7 +48,7 @@ public class QuickFitModelTest {
     }
 
     @Test
-    void noCachedChunkIsHandedOutTwice() {
-        ModelCheck.checkParts(QuickFitModelTest.class, "allocator.arena.chunk.");
+    void noUnitIsHandedOutTwice() {
+        ModelCheck.checkParts(SlabFitModelTest.class, "allocator.arena.chunk.");
     }
 }
