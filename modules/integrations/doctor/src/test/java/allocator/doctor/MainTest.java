@@ -58,7 +58,8 @@ class MainTest {
                 .containsEntry("usage", false)
                 .hasEntrySatisfying(
                         "error",
-                        error -> assertThat((String) error).contains("is smaller than the request", "3,240,000,000,000"));
+                        error -> assertThat((String) error)
+                                .contains("is smaller than the request", "3,240,000,000,000"));
     }
 
     @Test
