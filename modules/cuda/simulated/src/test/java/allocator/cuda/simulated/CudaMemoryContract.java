@@ -57,12 +57,16 @@ abstract class CudaMemoryContract extends CudaContract {
     @Test
     void freeMemoryFollowsAllocations() {
         final CudaMemoryUsage before = driver().memory().memGetInfo(DEVICE);
-        final long address = driver().memory().memAlloc(DEVICE, 256 * MIB);
-        assertThat(driver().memory().memGetInfo(DEVICE).freeByteSize())
-                .isLessThanOrEqualTo(before.freeByteSize() - 256 * MIB);
-        driver().memory().memFree(DEVICE, address);
-        assertThat(driver().memory().memGetInfo(DEVICE).freeByteSize())
-                .isGreaterThan(before.freeByteSize() - 256 * MIB);
+        boolean follows = false;
+        for (int i = 0; i < 20 && !follows; i++) { // other programs may use the device
+            final long free = driver().memory().memGetInfo(DEVICE).freeByteSize();
+            final long address = driver().memory().memAlloc(DEVICE, 256 * MIB);
+            final long less = driver().memory().memGetInfo(DEVICE).freeByteSize();
+            driver().memory().memFree(DEVICE, address);
+            final long again = driver().memory().memGetInfo(DEVICE).freeByteSize();
+            follows = less <= free - 256 * MIB && again > free - 256 * MIB;
+        }
+        assertThat(follows).isTrue();
         assertThat(before.totalByteSize())
                 .isEqualTo(driver().devices().info(DEVICE).totalByteSize())
                 .isGreaterThanOrEqualTo(before.freeByteSize());
