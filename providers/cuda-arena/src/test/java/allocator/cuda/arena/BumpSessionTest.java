@@ -69,8 +69,7 @@ class BumpSessionTest {
 
     @Test
     void theKeysOfABumpArenaAreEffectiveOnDeviceMemoryAndNoOthers() {
-        try (Session session =
-                open("arena.kind", "bump", "arena.bump_max_mem", "2097152", "arena.policy", "slabs")) {
+        try (Session session = open("arena.kind", "bump", "arena.bump_max_mem", "2097152", "arena.policy", "slabs")) {
             assertThat(session.allocator().effectiveOptions().keys())
                     .contains("arena.kind", "arena.bump_max_mem", "arena.initial_chunk_size_bytes", "arena.max_mem")
                     .doesNotContain("arena.policy", "arena.extend_strategy", "arena.plan");
