@@ -57,6 +57,9 @@ class SharedReservesTest {
     private final CpuReferenceFactory factory = new CpuReferenceFactory(new FaultyHeap(), Platform.current());
     private final List<Allocator> allocators = new ArrayList<>();
 
+    /** Blocks that the system got back while they were mapped to a copy. */
+    private int stillShared;
+
     /** Memory of the system, whose blocks are shared by calls that fail on demand. */
     private final class FaultyHeap implements Heap {
         @Override
@@ -66,6 +69,8 @@ class SharedReservesTest {
 
         @Override
         public void free(long address, long byteSize) {
+            final String start = Long.toHexString(address) + "-";
+            stillShared += mapped().stream().anyMatch(line -> line.startsWith(start)) ? 1 : 0;
             NATIVE.free(address, byteSize);
         }
 
@@ -120,15 +125,30 @@ class SharedReservesTest {
         calls.stop();
         allocators.forEach(factory::releaseAllocator);
         factory.close();
-        try (Stream<Path> files = Files.list(Path.of("/proc/self/fd"))) {
-            assertThat(files.filter(SharedReservesTest::isOfMemory)).isEmpty();
-        }
-        final List<String> mapped = Files.readAllLines(Path.of("/proc/self/maps")).stream()
-                .filter(line -> line.contains("memfd:java.allocator"))
-                .toList();
+        assertThat(files()).isEmpty();
+        assertThat(stillShared).isZero();
+        final List<String> mapped = mapped();
         mapped.forEach(SharedReservesTest::unmap);
         if (calls.failures() == 0) { // otherwise that of munmap may be among them
             assertThat(mapped).isEmpty();
+        }
+    }
+
+    /** Returns what of such files is mapped. */
+    private static List<String> mapped() {
+        try {
+            return Files.readAllLines(Path.of("/proc/self/maps")).stream()
+                    .filter(line -> line.contains("memfd:java.allocator"))
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Returns the files of copies that are open. */
+    private static List<Path> files() throws IOException {
+        try (Stream<Path> files = Files.list(Path.of("/proc/self/fd"))) {
+            return files.filter(SharedReservesTest::isOfMemory).toList();
         }
     }
 
@@ -229,6 +249,7 @@ class SharedReservesTest {
                 }
                 allocator.free(unequal);
                 requireConsistent(allocator, 256);
+                assertThat(Files.size(files().getLast())).isZero();
             }
             allocator.free(other);
             assertThat(allocator.stats().bytesInUse()).isZero();
