@@ -87,8 +87,7 @@ class WeightsOnceTest {
         }
         final float[] image = counting(3 * 64 * 64);
         return Map.of(
-                "image",
-                OnnxTensor.createTensor(environment, FloatBuffer.wrap(image), new long[] {1, 3, 64, 64}));
+                "image", OnnxTensor.createTensor(environment, FloatBuffer.wrap(image), new long[] {1, 3, 64, 64}));
     }
 
     private static float[] counting(int length) {
@@ -133,7 +132,8 @@ class WeightsOnceTest {
                             Integer.toString(count),
                             Boolean.toString(isSharing),
                             Boolean.toString(packs)));
-            final long[] figures = Stream.of(printed.strip().lines().toList().getLast().split(" ", -1))
+            final long[] figures = Stream.of(
+                            printed.strip().lines().toList().getLast().split(" ", -1))
                     .mapToLong(Long::parseLong)
                     .toArray();
             final Taken taken = new Taken(figures[0], figures[1], figures[2]);
@@ -278,7 +278,12 @@ class WeightsOnceTest {
         long graphBytes = 0;
         for (int i = 0; i < count; i++) {
             final byte[] head = message(
-                    number(1, length), number(1, length), number(2, 1), text(8, "w" + i), varint(9 << 3 | 2), varint(byteSize));
+                    number(1, length),
+                    number(1, length),
+                    number(2, 1),
+                    text(8, "w" + i),
+                    varint(9 << 3 | 2),
+                    varint(byteSize));
             tensors[i] = message(varint(5 << 3 | 2), varint(head.length + (long) byteSize), head);
             nodes[i] = field(
                     1,
@@ -289,11 +294,11 @@ class WeightsOnceTest {
                             text(4, "MatMul")));
             graphBytes += tensors[i].length + (long) byteSize + nodes[i].length;
         }
-        final byte[] ends =
-                message(text(2, "matrices"), field(11, value("x", length)), field(12, value("y", length)));
+        final byte[] ends = message(text(2, "matrices"), field(11, value("x", length)), field(12, value("y", length)));
         final SplittableRandom random = new SplittableRandom(5);
         try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(file), 1 << 20)) {
-            out.write(message(number(1, 8), field(8, number(2, 13)), varint(7 << 3 | 2), varint(graphBytes + ends.length)));
+            out.write(message(
+                    number(1, 8), field(8, number(2, 13)), varint(7 << 3 | 2), varint(graphBytes + ends.length)));
             out.write(message(nodes));
             final ByteBuffer row = ByteBuffer.allocate(length * Float.BYTES).order(ByteOrder.LITTLE_ENDIAN);
             for (final byte[] tensor : tensors) {

@@ -156,7 +156,7 @@ class SharedReservesTest {
         final long[] ends = Stream.of(line.substring(0, line.indexOf(' ')).split("-", -1))
                 .mapToLong(end -> Long.parseLong(end, 16))
                 .toArray();
-        assertThat(HostPages.nativeCalls(Platform.current(), "pages", "").munmap(ends[0], ends[1] - ends[0]))
+        assertThat(HostPages.nativeCalls(Platform.current()).munmap(ends[0], ends[1] - ends[0]))
                 .isZero();
     }
 
@@ -350,7 +350,8 @@ class SharedReservesTest {
         }
         assertThat(saved).containsExactly(0, 0, 0, SIZE, SIZE, SIZE);
         for (int i = 0; i < saved.length; i++) {
-            assertThat(bytes(reserves.get(i)).get(ValueLayout.JAVA_BYTE, SIZE - 1)).isEqualTo((byte) (i % 3));
+            assertThat(bytes(reserves.get(i)).get(ValueLayout.JAVA_BYTE, SIZE - 1))
+                    .isEqualTo((byte) (i % 3));
         }
         reserves.forEach(allocator::free);
     }
