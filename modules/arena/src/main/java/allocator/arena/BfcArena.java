@@ -14,9 +14,11 @@ import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.PagedReserves;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import java.util.Objects;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -177,6 +179,15 @@ public final class BfcArena {
         } catch (OutOfMemoryException e) {
             return relief.reserve(byteSize, e);
         }
+    }
+
+    /**
+     * Returns what gives equal reserves one copy.
+     *
+     * @return the capability, empty if the upstream allocator does not have it
+     */
+    public Optional<PagedReserves> pagedReserves() {
+        return Optional.ofNullable(lanes.upstream.reserves()).map(_ -> lanes.main.blocks);
     }
 
     /**

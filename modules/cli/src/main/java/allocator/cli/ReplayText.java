@@ -14,8 +14,8 @@ import java.util.Set;
 
 /** Prints the results of replays for people to read: tables for one trace, a row each for several; 80 columns wide. */
 final class ReplayText {
-    /** Counters of memory that the device did not take back: shown where there is some. */
-    private static final Set<String> OF_REFUSALS = Set.of("failedReturns", "unreturnedBytes");
+    /** Counters of what is rare, memory not taken back or shared: shown where there is some. */
+    private static final Set<String> RARE = Set.of("failedReturns", "unreturnedBytes", "sharedBytes");
 
     /** In place of a figure that an allocator without statistics does not have. */
     private static final String NOT_COUNTED = "not counted";
@@ -68,7 +68,7 @@ final class ReplayText {
         out.println("  " + Sizes.count(result.allocations(), "allocation") + ", " + failures(result) + ", "
                 + Sizes.count(result.frees(), "free"));
         final List<AllocatorStats.Counter> counted = result.countersAtEnd().stream()
-                .filter(counter -> counter.value() != 0 || !OF_REFUSALS.contains(counter.name()))
+                .filter(counter -> counter.value() != 0 || !RARE.contains(counter.name()))
                 .toList();
         if (!counted.isEmpty()) {
             out.println();

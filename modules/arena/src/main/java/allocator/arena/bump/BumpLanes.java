@@ -10,6 +10,7 @@ import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.PagedReserves;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
@@ -227,6 +228,25 @@ final class BumpLanes {
         return address;
     }
 
+    /** Gives a reserve one copy with equal ones, if it is one. Returns the bytes that went back. */
+    long share(long address, PagedReserves reserves) {
+        final int index = floor(address);
+        if (index < 0 || regions.get(index).kind != Kind.RESERVE) {
+            return 0;
+        }
+        try {
+            return reserves.share(address);
+        } finally {
+            countShared();
+        }
+    }
+
+    /** Counts what has one copy now once. */
+    private void countShared() {
+        final long more = source.countShared();
+        counters.freed(more, more);
+    }
+
     /**
      * Frees the block at an address. A reserve, and memory for one request, goes back to the upstream allocator with
      * its last block, unless a stream may still use it.
@@ -254,6 +274,7 @@ final class BumpLanes {
                 region.kind == Kind.RESERVE || (region.kind == Kind.ONE_REQUEST && lane == common && region.isEmpty());
         if (isOver) {
             release(region);
+            countShared();
         }
     }
 

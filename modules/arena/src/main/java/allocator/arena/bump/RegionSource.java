@@ -9,6 +9,7 @@ import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.PagedReserves;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -25,6 +26,10 @@ final class RegionSource {
     private boolean isCalled;
 
     private long bytesTaken;
+
+    /** What reserves with one copy save, as far as it is counted. */
+    private long shared;
+
     private long deviceFree = OutOfMemoryException.UNKNOWN;
 
     /** What the last free threw after which memory is still held. */
@@ -129,6 +134,21 @@ final class RegionSource {
         bytesTaken -= region.byteSize;
         limit.giveBack(region.byteSize);
         return true;
+    }
+
+    /** Returns what gives equal reserves one copy; {@code null} if the upstream allocator cannot. */
+    @Nullable
+    PagedReserves reserves() {
+        return upstream.reserves();
+    }
+
+    /** Counts what has one copy now once. Returns by how much more is saved than before. */
+    long countShared() {
+        final long more = upstream.sharedBytes() - shared;
+        shared += more;
+        bytesTaken -= more;
+        limit.giveBack(more);
+        return more;
     }
 
     /**

@@ -11,8 +11,10 @@ import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.MemoryInfo;
+import allocator.spi.PagedReserves;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -30,6 +32,7 @@ public final class Upstream {
 
     private final Allocator allocator;
     private final @Nullable UnreturnedMemory unreturned;
+    private final @Nullable PagedReserves reserves;
     private final MemoryInfo info;
     private final LogLimit logLimit = new LogLimit();
 
@@ -37,6 +40,7 @@ public final class Upstream {
     public Upstream(Allocator allocator) {
         this.allocator = allocator;
         unreturned = allocator.as(UnreturnedMemory.class).orElse(null);
+        reserves = allocator.as(PagedReserves.class).orElse(null);
         info = allocator.info();
     }
 
@@ -125,12 +129,27 @@ public final class Upstream {
         return unreturned == null || unreturned.unreturnedBytes() == 0 ? 0 : unreturned.returnAgain();
     }
 
-    /** Returns the upstream allocator's own counters of that memory; none if it does not report it. */
+    /** Returns what gives equal reserves one copy; {@code null} if the upstream allocator cannot. */
+    public @Nullable PagedReserves reserves() {
+        return reserves;
+    }
+
+    /** Returns the bytes that live reserves with one copy save. */
+    public long sharedBytes() {
+        return reserves == null ? 0 : reserves.sharedBytes();
+    }
+
+    /** Returns the upstream allocator's own counters of both; none of what it does not report. */
     public List<AllocatorStats.Counter> counters() {
-        return unreturned == null
-                ? List.of()
-                : allocator.stats().counters().stream()
-                        .filter(counter -> COUNTERS.contains(counter.name()))
-                        .toList();
+        final List<AllocatorStats.Counter> counters = new ArrayList<>();
+        if (unreturned != null) {
+            allocator.stats().counters().stream()
+                    .filter(counter -> COUNTERS.contains(counter.name()))
+                    .forEach(counters::add);
+        }
+        if (reserves != null) {
+            counters.add(new AllocatorStats.Counter("sharedBytes", sharedBytes(), AllocatorStats.Unit.BYTES, false));
+        }
+        return counters;
     }
 }

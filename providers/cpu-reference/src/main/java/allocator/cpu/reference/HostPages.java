@@ -1,6 +1,7 @@
 package allocator.cpu.reference;
 
 import allocator.arena.page.PageSource;
+import allocator.provider.support.budget.Budget;
 import allocator.provider.support.internal.Failures;
 import allocator.provider.support.platform.OperatingSystem;
 import allocator.provider.support.platform.Platform;
@@ -94,7 +95,7 @@ final class HostPages implements PageSource {
         this.mappings = mappings;
         this.memory = memory;
         spare = pageBytes - linux.getpagesize();
-        file = new HostFile(linux, info, pageBytes);
+        file = new HostFile(linux, info, pageBytes, Budget.ofMemory(info));
         parked = new ParkedPages(linux, pageBytes, mappings);
         try {
             prepare();
@@ -125,9 +126,9 @@ final class HostPages implements PageSource {
     static LinuxCalls nativeCalls(Platform platform) {
         if (platform.system() != OperatingSystem.LINUX || !platform.processor().has64Bits()) {
             throw new UnsupportedMemoryException(platform.lacks(
-                    "arena.policy=compact for memory of the host",
+                    "one copy of equal weights, or arena.policy=compact for memory of the host",
                     "Linux of 64 bits, which maps pages by memfd_create and mmap",
-                    "arena.policy=best-fit, the default, works here"));
+                    "arena.policy=best-fit, the default, works here, with a copy for each session"));
         }
         return new NativeLinuxCalls();
     }
@@ -155,7 +156,7 @@ final class HostPages implements PageSource {
     }
 
     /** Describes the failure of a call that changes mappings. */
-    private String mappingFailure(String call, long result) {
+    private static String mappingFailure(ProcessMappings mappings, String call, long result) {
         final String failure = call + " failed with errno " + -result;
         return result == -LinuxCalls.ENOMEM
                 ? failure + ", as a process may have no more mappings or addresses: " + mappings.advice()
@@ -163,8 +164,16 @@ final class HostPages implements PageSource {
     }
 
     private AllocatorException mappingException(String call, long result, long byteSize) {
-        final String message = mappingFailure(call, result);
-        return result == -LinuxCalls.ENOMEM ? shortage(message, byteSize) : new DeviceException(message, null);
+        return mappingException(info, mappings, call, result, byteSize);
+    }
+
+    /** Returns the failure of a call that changes mappings of a memory. */
+    static AllocatorException mappingException(
+            MemoryInfo info, ProcessMappings mappings, String call, long result, long byteSize) {
+        final String message = mappingFailure(mappings, call, result);
+        return result == -LinuxCalls.ENOMEM
+                ? new OutOfMemoryException(message, Shortage.ofDevice(info, byteSize, OutOfMemoryException.UNKNOWN))
+                : new DeviceException(message, null);
     }
 
     @Override
@@ -241,7 +250,7 @@ final class HostPages implements PageSource {
         file.setUnmappedIn(range.address(), range.byteSize());
         final long result = linux.munmap(range.reserved(), range.reservedBytes());
         if (result < 0) {
-            throw new DeviceException(mappingFailure("munmap", result), null);
+            throw new DeviceException(mappingFailure(mappings, "munmap", result), null);
         }
         range.end();
         ranges.remove(range);
@@ -326,7 +335,7 @@ final class HostPages implements PageSource {
         final long result = linux.mmap(
                 address, size * pageBytes, LinuxCalls.PROT_NONE, RESERVED | LinuxCalls.MAP_FIXED, NO_FILE, 0);
         if (result < 0) {
-            throw new DeviceException(mappingFailure("mmap", result), null);
+            throw new DeviceException(mappingFailure(mappings, "mmap", result), null);
         }
         range.clear(index, size);
     }
