@@ -2,6 +2,7 @@ package allocator.arena;
 
 import allocator.arena.chunk.Granules;
 import allocator.arena.page.PageSource;
+import allocator.arena.page.ReservePages;
 import allocator.provider.support.UnreturnedMemory;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.spi.Allocator;
@@ -14,6 +15,7 @@ import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.RemappableReserves;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import java.util.Objects;
@@ -177,6 +179,41 @@ public final class BfcArena {
         } catch (OutOfMemoryException e) {
             return relief.reserve(byteSize, e);
         }
+    }
+
+    /**
+     * Takes the pages of a reserve away, as {@link RemappableReserves#unmap} does, of an arena over
+     * {@link ReservePages}.
+     *
+     * @param address the reserve
+     */
+    public void unmap(long address) {
+        lanes.main.blocks.unmap(address);
+    }
+
+    /**
+     * Gives a reserve pages, as {@link RemappableReserves#map} does; it counts as a reserve made then.
+     *
+     * @param address the reserve
+     * @param parts receives each part when it has pages
+     */
+    public void map(long address, RemappableReserves.Part parts) {
+        try {
+            lanes.main.blocks.map(address, parts);
+        } catch (OutOfMemoryException e) {
+            lanes.requestFailed();
+            throw e;
+        }
+    }
+
+    /**
+     * Returns the bytes of a reserve's pages, as {@link RemappableReserves#mappedBytes} does.
+     *
+     * @param address any address
+     * @return bytes, 0 if they were taken away, -1 if it has none of its own
+     */
+    public long mappedBytes(long address) {
+        return lanes.main.blocks.mappedBytes(address);
     }
 
     /**

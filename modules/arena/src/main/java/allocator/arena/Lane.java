@@ -233,8 +233,7 @@ final class Lane {
     private void repair() {
         final Repair.Live live = supply.repair();
         blocks.repair();
-        final long reserved = blocks.reservedBytes();
-        counters.recount(live.inUse() + reserved, live.requested() + reserved);
+        counters.recount(live.inUse() + blocks.reservedBytes(), live.requested() + blocks.requestedBytes());
         placement.step = BestFit.WHOLE;
     }
 
@@ -378,7 +377,9 @@ final class Lane {
         ConsistencyCheck.expect(inUse == check.inUseBytes() - unfinished.inUse() + reserved, "bytes in use", inUse);
         final long requested = counters.requested();
         ConsistencyCheck.expect(
-                requested == check.requestedBytes() - unfinished.requested() + reserved, "requested bytes", requested);
+                requested == check.requestedBytes() - unfinished.requested() + blocks.requestedBytes(),
+                "requested bytes",
+                requested);
         final long held = counters.held();
         final long supplied = supply.heldBytes(check);
         ConsistencyCheck.expect(

@@ -67,7 +67,7 @@ final class LaneReport {
                 throw new IllegalArgumentException(
                         "0x" + Long.toHexString(address) + " is not a live allocation of " + lane.info);
             }
-            return reserved;
+            return isRequested ? reserved : lane.blocks.heldBytes(reserved);
         });
     }
 

@@ -1,6 +1,7 @@
 package allocator.arena;
 
 import allocator.arena.chunk.BestFit;
+import allocator.arena.page.ReservePages;
 import allocator.provider.support.event.DevicePart;
 import allocator.provider.support.internal.Failures;
 import allocator.provider.support.internal.LongTable;
@@ -11,8 +12,10 @@ import allocator.spi.ForeignAddressException;
 import allocator.spi.InteriorAddressException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.RemappableReserves;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,7 +27,7 @@ final class UpstreamBlocks {
     private final Lane lane;
     private final Lanes lanes;
 
-    /** Of a reserve its size, of memory that is leaving its size negated. Guarded by the lane's lock. */
+    /** Of a reserve the size requested, of memory that is leaving its size negated. Guarded by the lane's lock. */
     private final LongTable<Void> sizes = new LongTable<>(false);
 
     /** What the close gives back: listed before it, as the Java heap may have ended then. */
@@ -44,14 +47,67 @@ final class UpstreamBlocks {
     /** Reserves memory. */
     long reserve(long byteSize) {
         lanes.requireOutsideDevice();
+        return enter(byteSize, size -> lanes.upstream.take(DevicePart.RESERVE, size));
+    }
+
+    /** Gives a reserve pages, which were taken away. */
+    void map(long address, RemappableReserves.Part parts) {
+        lanes.requireOutsideDevice();
+        synchronized (lanes.deviceLock) {
+            final ReservePages reserves = lanes.upstream.paged().orElse(null);
+            final long byteSize = reserves == null ? 0 : reserves.unmappedSize(address);
+            if (reserves == null || byteSize == 0) {
+                throw new IllegalArgumentException("0x" + Long.toHexString(address) + " is no reserve of " + lane.info
+                        + " whose pages were taken away");
+            }
+            final long ignored = enter(byteSize, size -> lanes.upstream.map(reserves, address, size, parts));
+        }
+    }
+
+    /** Takes the pages of a reserve away, which then counts nowhere; the upstream allocator has its addresses. */
+    void unmap(long address) {
+        lanes.requireOutsideDevice();
+        synchronized (lanes.deviceLock) {
+            final long requested = lane.lockedLong(() -> sizeOfReserve(address));
+            final ReservePages reserves = lanes.upstream.paged().orElse(null);
+            final long byteSize = reserves == null || requested < 0 ? -1 : reserves.mappedBytes(address);
+            if (reserves == null || byteSize <= 0) {
+                throw new IllegalArgumentException(
+                        "0x" + Long.toHexString(address) + " is no reserve of " + lane.info + " with pages of its own");
+            }
+            lanes.upstream.unmap(reserves, address, byteSize);
+            lane.lock.lock();
+            try {
+                beginChange();
+                sizes.remove(sizes.find(address));
+                lane.counters.reserveFreed(byteSize, requested);
+                lane.counters.returned(byteSize);
+                endChange();
+            } finally {
+                lane.lock.unlock();
+            }
+        }
+    }
+
+    /** Returns the bytes of the pages of a reserve, 0 if they were taken away, -1 if it has none of its own. */
+    long mappedBytes(long address) {
+        synchronized (lanes.deviceLock) {
+            final long ignored = lane.lockedLong(() -> 0); // requires an open lane
+            final ReservePages reserves = lanes.upstream.paged().orElse(null);
+            return reserves == null ? -1 : reserves.mappedBytes(address);
+        }
+    }
+
+    /** Takes memory of the device and enters it as a reserve. */
+    private long enter(long byteSize, LongUnaryOperator take) {
         synchronized (lanes.deviceLock) {
             prepare(byteSize);
             long address = BestFit.NO_ADDRESS;
             if (byteSize > 0) {
                 try {
-                    address = lanes.upstream.take(DevicePart.RESERVE, byteSize);
+                    address = take.applyAsLong(byteSize);
                 } catch (OutOfMemoryException e) {
-                    throw lane.report().deviceFailed(byteSize, byteSize, null, true, e);
+                    throw lane.report().deviceFailed(byteSize, heldBytes(byteSize), null, true, e);
                 } finally {
                     taken(address, byteSize);
                 }
@@ -65,8 +121,9 @@ final class UpstreamBlocks {
         try {
             lane.begin();
             final long available = lanes.heldLimit.available();
-            if (byteSize > available) {
-                throw lane.report().limitReached(available, byteSize, byteSize, null, true);
+            final long held = heldBytes(byteSize);
+            if (held > available) {
+                throw lane.report().limitReached(available, byteSize, held, null, true);
             }
             if (byteSize > 0) {
                 sizes.expect();
@@ -85,7 +142,7 @@ final class UpstreamBlocks {
             } else {
                 beginChange();
                 sizes.add(address, byteSize, null);
-                lane.counters.reserved(byteSize);
+                lane.counters.reserved(heldBytes(byteSize), byteSize);
                 endChange();
             }
         } finally {
@@ -96,6 +153,11 @@ final class UpstreamBlocks {
     /** Frees a reserve. */
     void free(long address) {
         synchronized (lanes.deviceLock) {
+            if (lanes.upstream.isUnmapped(address)) {
+                final long ignored = lane.lockedLong(() -> 0); // requires an open lane
+                lanes.upstream.freeUnmapped(address);
+                return;
+            }
             leave(address);
             giveBack(address, DevicePart.RESERVE);
         }
@@ -110,8 +172,9 @@ final class UpstreamBlocks {
                 throw invalidFree(address, slot);
             }
             beginChange();
-            sizes.setValue(slot, -sizes.value(slot));
-            lane.counters.reserveFreed(-sizes.value(slot));
+            final long requested = sizes.value(slot);
+            sizes.setValue(slot, -heldBytes(requested));
+            lane.counters.reserveFreed(heldBytes(requested), requested);
             endChange();
             lane.placement.step = BestFit.WHOLE;
         } finally {
@@ -190,7 +253,7 @@ final class UpstreamBlocks {
         int listed = 0;
         for (int slot = 0; slot < sizes.capacity(); slot++) {
             if (sizes.address(slot) != 0) {
-                sizes.setValue(slot, -Math.abs(sizes.value(slot)));
+                sizes.setValue(slot, -heldBytesAt(slot));
                 closing[listed++] = sizes.address(slot);
             }
         }
@@ -242,7 +305,17 @@ final class UpstreamBlocks {
         }
     }
 
-    /** Returns the size of a reserve; -1 if none starts there. Under the lane's lock. */
+    /** Returns the bytes that a reserve takes. */
+    long heldBytes(long requested) {
+        return lanes.upstream.reserveBytes(requested);
+    }
+
+    private long heldBytesAt(int slot) {
+        final long size = sizes.value(slot);
+        return size < 0 ? -size : heldBytes(size);
+    }
+
+    /** Returns the size of a reserve as requested; -1 if none starts there. Under the lane's lock. */
     long sizeOfReserve(long address) {
         final int slot = sizes.find(address);
         return slot < 0 ? -1 : Math.max(-1, sizes.value(slot));
@@ -251,6 +324,15 @@ final class UpstreamBlocks {
     /** Returns the bytes of all reserves. Under the lane's lock. */
     long reservedBytes() {
         return sum(false);
+    }
+
+    /** Returns the bytes requested for all reserves. Under the lane's lock. */
+    long requestedBytes() {
+        long sum = 0;
+        for (int slot = 0; slot < sizes.capacity(); slot++) {
+            sum += sizes.address(slot) == 0 ? 0 : Math.max(0, sizes.value(slot));
+        }
+        return sum;
     }
 
     /** Returns the bytes that are leaving. Under the lane's lock. */
@@ -262,7 +344,7 @@ final class UpstreamBlocks {
         long sum = 0;
         for (int slot = 0; slot < sizes.capacity(); slot++) {
             if (sizes.address(slot) != 0 && isLeaving == sizes.value(slot) < 0) {
-                sum += Math.abs(sizes.value(slot));
+                sum += heldBytesAt(slot);
             }
         }
         return sum;
@@ -277,7 +359,7 @@ final class UpstreamBlocks {
             if (address != 0) {
                 blocks.add(
                         byteSize > 0
-                                ? new Chunk(address, byteSize, byteSize, State.LIVE, 0)
+                                ? new Chunk(address, heldBytes(byteSize), byteSize, State.LIVE, 0)
                                 : new Chunk(address, -byteSize, 0, State.UNRETURNED, 0));
             }
         }

@@ -13,6 +13,7 @@ import allocator.spi.InspectableAllocator;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.RemappableReserves;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
@@ -133,6 +134,9 @@ public class PlannedAllocator implements StreamAwareAllocator, ShrinkableAllocat
 
     @Override
     public <T> Optional<T> as(Class<T> capability) {
+        if (capability == RemappableReserves.class) {
+            return wrapped.as(capability);
+        }
         return capability == StreamAwareAllocator.class && onStreams == null
                 ? Optional.empty()
                 : StreamAwareAllocator.super.as(capability);

@@ -102,18 +102,18 @@ public final class Counters {
     }
 
     /** Counts a reserve. */
-    public void reserved(long byteSize) {
+    public void reserved(long byteSize, long requestedSize) {
         beforeReserves(byteSize);
         hold(byteSize);
-        allocated(byteSize, byteSize);
+        allocated(byteSize, requestedSize);
         allocs++;
         reserves++;
     }
 
     /** Counts the free of a reserve. */
-    public void reserveFreed(long byteSize) {
+    public void reserveFreed(long byteSize, long requestedSize) {
         beforeReserves(-byteSize);
-        freed(byteSize, byteSize);
+        freed(byteSize, requestedSize);
         peakInUse = inUse;
     }
 

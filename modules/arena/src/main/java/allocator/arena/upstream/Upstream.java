@@ -1,5 +1,6 @@
 package allocator.arena.upstream;
 
+import allocator.arena.page.ReservePages;
 import allocator.provider.support.UnreturnedMemory;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.provider.support.event.DeviceCall;
@@ -11,9 +12,11 @@ import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.MemoryInfo;
+import allocator.spi.RemappableReserves;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -30,6 +33,10 @@ public final class Upstream {
 
     private final Allocator allocator;
     private final @Nullable UnreturnedMemory unreturned;
+
+    /** Has the reserves that lie on pages; {@code null} if none do. */
+    private final @Nullable ReservePages paged;
+
     private final MemoryInfo info;
     private final LogLimit logLimit = new LogLimit();
 
@@ -37,6 +44,7 @@ public final class Upstream {
     public Upstream(Allocator allocator) {
         this.allocator = allocator;
         unreturned = allocator.as(UnreturnedMemory.class).orElse(null);
+        paged = allocator.as(ReservePages.class).orElse(null);
         info = allocator.info();
     }
 
@@ -115,6 +123,51 @@ public final class Upstream {
         }
     }
 
+    /** Returns the bytes that a reserve takes: whole pages, if it lies on pages. */
+    public long reserveBytes(long byteSize) {
+        return paged == null ? byteSize : paged.roundUp(byteSize);
+    }
+
+    /** Returns the reserves that lie on pages, whose calls are to be made as those of the upstream allocator. */
+    public Optional<ReservePages> paged() {
+        return Optional.ofNullable(paged);
+    }
+
+    /** Returns whether the pages of a reserve at an address were taken away. */
+    public boolean isUnmapped(long address) {
+        return paged != null && paged.mappedBytes(address) == 0;
+    }
+
+    /** Frees a reserve whose pages were taken away. */
+    public void freeUnmapped(long address) {
+        allocator.free(address);
+    }
+
+    /** Gives a reserve of so many bytes pages. Returns its address. */
+    public long map(ReservePages reserves, long address, long byteSize, RemappableReserves.Part parts) {
+        final DeviceCall call = AllocatorEvents.growing(info, DevicePart.RESERVE, byteSize);
+        boolean isMapped = false;
+        try {
+            reserves.map(address, parts);
+            isMapped = true;
+            return address;
+        } finally {
+            call.end(isMapped, address);
+        }
+    }
+
+    /** Takes the pages of a reserve of so many bytes away. */
+    public void unmap(ReservePages reserves, long address, long byteSize) {
+        final DeviceCall call = AllocatorEvents.shrinking(info, DevicePart.RESERVE, byteSize);
+        boolean isUnmapped = false;
+        try {
+            reserves.unmap(address);
+            isUnmapped = true;
+        } finally {
+            call.end(isUnmapped, address);
+        }
+    }
+
     /** Returns the bytes that the upstream allocator's device did not take back. Does not wait for the device. */
     public long unreturnedBytes() {
         return unreturned == null ? 0 : unreturned.unreturnedBytes();
@@ -131,6 +184,10 @@ public final class Upstream {
                 ? List.of()
                 : allocator.stats().counters().stream()
                         .filter(counter -> COUNTERS.contains(counter.name()))
+                        .map(counter -> counter.name().equals("unreturnedBytes")
+                                ? new AllocatorStats.Counter(
+                                        counter.name(), unreturnedBytes(), counter.unit(), counter.isMonotone())
+                                : counter)
                         .toList();
     }
 }

@@ -1,0 +1,273 @@
+package allocator.arena.page;
+
+import allocator.provider.support.UnreturnedMemory;
+import allocator.provider.support.event.AllocatorEvents;
+import allocator.provider.support.internal.Failures;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorStats;
+import allocator.spi.MemoryInfo;
+import allocator.spi.RemappableReserves;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An upstream allocator of an arena whose reserves lie on pages of their own, in parts; another allocator serves all
+ * else. The arena counts what has pages.
+ *
+ * <p>Memory goes back once the device has done its work. As a free, {@link #unmap} takes effect: what the device fails
+ * to take back is {@link UnreturnedMemory}, at its address.
+ *
+ * <p>The user makes one call at a time; only {@link #unreturnedBytes} may be called at any time.
+ */
+public final class ReservePages implements Allocator, RemappableReserves, UnreturnedMemory {
+    private static final long NONE = -1;
+
+    private final Allocator others;
+    private final @Nullable UnreturnedMemory unreturnedOfOthers;
+    private final PageSource pages;
+    private final long partBytes;
+    private final Runnable awaitDevice;
+    private final Map<Long, Reserve> reserves = new HashMap<>();
+    private volatile long unreturnedBytes;
+
+    private final class Reserve {
+        private final long address;
+        private final long requested;
+        private final long byteSize;
+
+        /** The extent of each part; {@link #NONE} for none. */
+        private final long[] extents;
+
+        private boolean isMapped;
+        private boolean isFreed;
+
+        Reserve(long address, long requested) {
+            this.address = address;
+            this.requested = requested;
+            byteSize = roundUp(requested);
+            extents = new long[Math.toIntExact((byteSize + partBytes - 1) / partBytes)];
+            Arrays.fill(extents, NONE);
+        }
+
+        private long bytes(int part) {
+            return Math.min(partBytes, byteSize - part * partBytes);
+        }
+
+        void map(Part parts) {
+            for (int i = 0; i < extents.length; i++) {
+                extents[i] = pages.create(Math.toIntExact(bytes(i) / pages.pageBytes()));
+                pages.map(address + i * partBytes, extents[i]);
+                parts.mapped(i * partBytes, bytes(i));
+            }
+            isMapped = true;
+        }
+
+        /** Offers all pages to the device, and returns why it has not taken them all; {@code null} if it has. */
+        @Nullable
+        Throwable giveBack() {
+            isMapped = false;
+            final Throwable[] failure = {null};
+            for (int i = 0; i < extents.length && failure[0] == null; i++) {
+                if (extents[i] != NONE) {
+                    final int part = i;
+                    failure[0] = attempt(() -> {
+                        pages.unmap(address + part * partBytes);
+                        pages.release(extents[part]);
+                        extents[part] = NONE;
+                    });
+                }
+            }
+            return failure[0];
+        }
+
+        long unreturned() {
+            long sum = 0;
+            for (int i = 0; i < extents.length && !isMapped; i++) {
+                sum += extents[i] == NONE ? 0 : bytes(i);
+            }
+            return sum;
+        }
+    }
+
+    /**
+     * Puts an allocator's larger reserves on pages.
+     *
+     * @param others serves all else; this object does not close it
+     * @param pages the pages of the reserves; this object does not close it
+     * @param partBytes the most bytes of a part, a multiple of a page
+     * @param awaitDevice waits for all work of the device, or throws
+     */
+    public ReservePages(Allocator others, PageSource pages, long partBytes, Runnable awaitDevice) {
+        this.others = others;
+        this.pages = pages;
+        this.partBytes = partBytes;
+        this.awaitDevice = awaitDevice;
+        unreturnedOfOthers = others.as(UnreturnedMemory.class).orElse(null);
+    }
+
+    private static @Nullable Throwable attempt(Runnable action) {
+        try {
+            action.run();
+            return null;
+        } catch (Throwable e) {
+            return e;
+        }
+    }
+
+    /** {@return the bytes that a request for a reserve takes} */
+    public long roundUp(long byteSize) {
+        final long mask = pages.pageBytes() - 1;
+        return byteSize <= mask || byteSize > Long.MAX_VALUE - mask ? byteSize : (byteSize + mask) & ~mask;
+    }
+
+    /** {@return the bytes that were requested for a reserve without pages; {@code 0} if it is none} */
+    public long unmappedSize(long address) {
+        final Reserve found = reserves.get(address);
+        return found == null || found.isMapped || found.isFreed ? 0 : found.requested;
+    }
+
+    @Override
+    public long pageBytes() {
+        return pages.pageBytes();
+    }
+
+    @Override
+    public long mappedBytes(long address) {
+        final Reserve found = reserves.get(address);
+        return found == null || found.isFreed ? -1 : found.isMapped ? found.byteSize : 0;
+    }
+
+    @Override
+    public long alloc(long byteSize) {
+        return others.alloc(byteSize);
+    }
+
+    @Override
+    public long reserve(long byteSize) {
+        if (byteSize < pages.pageBytes()) {
+            return others.reserve(byteSize);
+        }
+        final Reserve reserve = new Reserve(pages.reserve(roundUp(byteSize)), byteSize);
+        reserves.put(reserve.address, reserve);
+        try {
+            map(reserve.address, (offset, part) -> {});
+            return reserve.address;
+        } catch (Throwable e) {
+            free(reserve.address);
+            throw e;
+        }
+    }
+
+    @Override
+    public void map(long address, Part parts) {
+        final Reserve reserve = reserves.get(address);
+        if (reserve == null || reserve.isMapped || reserve.isFreed) {
+            throw new IllegalArgumentException(
+                    "0x" + Long.toHexString(address) + " is no reserve whose pages were taken away");
+        }
+        final Failures failures = new Failures();
+        failures.add(reserve.giveBack()); // what the device failed to take back before
+        failures.throwIfAny();
+        try {
+            reserve.map(parts);
+        } catch (Throwable e) {
+            giveBack(reserve);
+            throw e;
+        } finally {
+            count();
+        }
+    }
+
+    @Override
+    public void unmap(long address) {
+        final Reserve reserve = reserves.get(address);
+        if (reserve == null || !reserve.isMapped) {
+            throw new IllegalArgumentException("0x" + Long.toHexString(address) + " is no reserve with pages");
+        }
+        awaitDevice.run();
+        ended(reserve, reserve.giveBack());
+    }
+
+    /** Offers the pages of a reserve to the device once it is idle. Never throws. */
+    private void giveBack(Reserve reserve) {
+        reserve.isMapped = false;
+        final Throwable failure = attempt(awaitDevice);
+        ended(reserve, failure == null ? reserve.giveBack() : failure);
+    }
+
+    private void ended(Reserve reserve, @Nullable Throwable failure) {
+        count();
+        if (failure != null) {
+            final Throwable ignored =
+                    attempt(() -> AllocatorEvents.unreturned(info(), reserve.address, reserve.unreturned(), failure));
+        } else if (reserve.isFreed) {
+            reserves.remove(reserve.address);
+            // If it fails, the close of the pages gives the addresses back.
+            final Throwable ignored = attempt(() -> pages.unreserve(reserve.address, reserve.byteSize));
+        }
+    }
+
+    private void count() {
+        long sum = 0;
+        for (final Reserve reserve : reserves.values()) {
+            sum += reserve.unreturned();
+        }
+        unreturnedBytes = sum;
+    }
+
+    @Override
+    public void free(long address) {
+        final Reserve reserve = reserves.get(address);
+        if (reserve == null || reserve.isFreed) {
+            others.free(address);
+            return;
+        }
+        reserve.isFreed = true;
+        giveBack(reserve);
+    }
+
+    @Override
+    public long unreturnedBytes() {
+        return unreturnedBytes + (unreturnedOfOthers == null ? 0 : unreturnedOfOthers.unreturnedBytes());
+    }
+
+    @Override
+    public long returnAgain() {
+        final long before = unreturnedBytes;
+        for (final Reserve reserve : List.copyOf(reserves.values())) {
+            if (reserve.unreturned() > 0) {
+                giveBack(reserve);
+            }
+        }
+        return before - unreturnedBytes + (unreturnedOfOthers == null ? 0 : unreturnedOfOthers.returnAgain());
+    }
+
+    @Override
+    public MemoryInfo info() {
+        return others.info();
+    }
+
+    @Override
+    public int spiLevel() {
+        return others.spiLevel();
+    }
+
+    @Override
+    public AllocatorStats stats() {
+        return others.stats();
+    }
+
+    @Override
+    public <T> Optional<T> as(Class<T> capability) {
+        return capability.isInstance(this) ? Optional.of(capability.cast(this)) : others.as(capability);
+    }
+
+    @Override
+    public String toString() {
+        return others + " with reserves on " + pages;
+    }
+}
