@@ -5,10 +5,12 @@ import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorStats;
 import allocator.spi.InspectableAllocator;
 import allocator.spi.MemoryInfo;
+import allocator.spi.PagedReserves;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import java.util.Objects;
+import java.util.Optional;
 
 /**
  * An arena as an allocator of the contract. Providers extend it where their memory has further capabilities, such as
@@ -62,6 +64,13 @@ public class ArenaAllocator implements ShrinkableAllocator, InspectableAllocator
     @Override
     public final long reserve(long byteSize) {
         return arena.reserve(byteSize);
+    }
+
+    @Override
+    public <T> Optional<T> as(Class<T> capability) {
+        return capability == PagedReserves.class
+                ? arena.pagedReserves().map(capability::cast)
+                : ShrinkableAllocator.super.as(capability);
     }
 
     @Override

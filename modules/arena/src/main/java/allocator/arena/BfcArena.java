@@ -15,10 +15,12 @@ import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.PagedReserves;
 import allocator.spi.RemappableReserves;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import java.util.Objects;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -214,6 +216,15 @@ public final class BfcArena {
      */
     public long mappedBytes(long address) {
         return lanes.main.blocks.mappedBytes(address);
+    }
+
+    /**
+     * Returns what gives equal reserves one copy.
+     *
+     * @return the capability, empty if the upstream allocator does not have it
+     */
+    public Optional<PagedReserves> pagedReserves() {
+        return lanes.upstream.canShare() ? Optional.of(lanes.main.blocks) : Optional.empty();
     }
 
     /**

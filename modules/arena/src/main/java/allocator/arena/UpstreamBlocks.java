@@ -12,6 +12,7 @@ import allocator.spi.ForeignAddressException;
 import allocator.spi.InteriorAddressException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.PagedReserves;
 import allocator.spi.RemappableReserves;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,12 +24,15 @@ import org.jspecify.annotations.Nullable;
  * limit, and what is <em>leaving</em>. Memory leaves when its owner has no more use for it, and is held until the
  * upstream allocator has freed it; what that one fails to free stays until the close frees it again.
  */
-final class UpstreamBlocks {
+final class UpstreamBlocks implements PagedReserves {
     private final Lane lane;
     private final Lanes lanes;
 
     /** Of a reserve the size requested, of memory that is leaving its size negated. Guarded by the lane's lock. */
     private final LongTable<Void> sizes = new LongTable<>(false);
+
+    /** What reserves with one copy save, as far as it is counted. Guarded by the lane's lock. */
+    private long shared;
 
     /** What the close gives back: listed before it, as the Java heap may have ended then. */
     private long[] closing = {};
@@ -182,6 +186,44 @@ final class UpstreamBlocks {
         }
     }
 
+    /**
+     * The arena's locks are free while the upstream allocator compares; a block that was freed meanwhile is not shared.
+     */
+    @Override
+    public long share(long address) {
+        if (lane.locked(() -> sizeOfReserve(address)) < LEAST_BYTES) {
+            return 0;
+        }
+        try {
+            return lanes.upstream.share(address);
+        } finally {
+            synchronized (lanes.deviceLock) {
+                lane.lock.lock();
+                try {
+                    beginChange();
+                    countShared();
+                    endChange();
+                } finally {
+                    lane.lock.unlock();
+                }
+            }
+        }
+    }
+
+    @Override
+    public long sharedBytes() {
+        return lanes.upstream.sharedBytes();
+    }
+
+    /** Counts what has one copy now once. Reserves are the main lane's. Under the device lock and the lane's. */
+    private void countShared() {
+        final long more = lane == lanes.main ? lanes.upstream.sharedBytes() - shared : 0;
+        if (more != 0) {
+            lane.counters.shared(more);
+            shared += more;
+        }
+    }
+
     private void beginChange() {
         repair();
         isChanging = true;
@@ -288,6 +330,7 @@ final class UpstreamBlocks {
                 } else {
                     lane.counters.returned(byteSize);
                 }
+                countShared();
                 endChange();
             } finally {
                 lane.lock.unlock();
@@ -321,14 +364,14 @@ final class UpstreamBlocks {
         return slot < 0 ? -1 : Math.max(-1, sizes.value(slot));
     }
 
-    /** Returns the bytes of all reserves. Under the lane's lock. */
+    /** Returns the bytes of all reserves, of those with one copy once. Under the lane's lock. */
     long reservedBytes() {
-        return sum(false);
+        return sum(false) - shared;
     }
 
-    /** Returns the bytes requested for all reserves. Under the lane's lock. */
+    /** Returns the bytes requested for all reserves, of those with one copy once. Under the lane's lock. */
     long requestedBytes() {
-        long sum = 0;
+        long sum = -shared;
         for (int slot = 0; slot < sizes.capacity(); slot++) {
             sum += sizes.address(slot) == 0 ? 0 : Math.max(0, sizes.value(slot));
         }

@@ -25,6 +25,7 @@ import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryRange;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.PagedReserves;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
@@ -106,9 +107,15 @@ public final class ManagedAllocator implements StreamAwareAllocator, ShrinkableA
         lease = new Lease(reference, onReleased);
     }
 
-    /** {@inheritDoc} It is this allocator, if the provider's allocator has the capability at its level. */
+    /**
+     * {@inheritDoc} It is this allocator, if the provider's allocator has the capability at its level; its
+     * {@link PagedReserves} are passed on.
+     */
     @Override
     public <T> Optional<T> as(Class<T> capability) {
+        if (capability == PagedReserves.class) {
+            return target.as(capability);
+        }
         final boolean isMissing = (capability == StreamAwareAllocator.class && streamAware == null)
                 || (capability == ShrinkableAllocator.class && shrinkable == null)
                 || (capability == HostAccessibleAllocator.class && hostAccessible == null);

@@ -5,6 +5,7 @@ import static java.util.stream.Collectors.mapping;
 import static java.util.stream.Collectors.toCollection;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.onnxruntime.OnnxRuntimeAllocators;
 import allocator.runtime.EnvironmentBuilder;
 import allocator.runtime.RunOptions;
 import allocator.runtime.SessionOptions;
@@ -41,6 +42,7 @@ class OptionsPageTest {
         expected.put(EnvironmentBuilder.HISTORY, Set.of("0"));
         expected.put(EnvironmentBuilder.LEAKS, Set.of("off"));
         expected.put(EnvironmentBuilder.LEAKS_REPORT, Set.of(""));
+        expected.put(OnnxRuntimeAllocators.SHARE_WEIGHTS, Set.of("0"));
         assertThat(rows()).containsExactlyInAnyOrderEntriesOf(expected);
     }
 

@@ -15,6 +15,7 @@ import allocator.spi.InspectableAllocator;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
+import allocator.spi.PagedReserves;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
@@ -22,6 +23,7 @@ import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 
 /**
  * Allocates blocks by bumping a pointer through regions. A region is reset, and reused, once every block in it has been
@@ -64,7 +66,7 @@ import java.util.Objects;
  * several times faster.
  */
 // One class, since its calls share one lock, one upstream allocator and one set of counters.
-public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator, InspectableAllocator {
+public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator, InspectableAllocator, PagedReserves {
     private final RegionSource source;
     private final BumpLanes lanes;
     private final Limit limit;
@@ -152,6 +154,26 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator,
             requireRequest(byteSize);
             return byteSize == 0 ? 0 : requireMemory(lanes.reserve(byteSize), byteSize, lanes.common);
         }
+    }
+
+    @Override
+    public final long share(long address) {
+        synchronized (lock) {
+            requireUsable();
+            return lanes.share(address);
+        }
+    }
+
+    @Override
+    public final long sharedBytes() {
+        return source.sharedBytes();
+    }
+
+    @Override
+    public <T> Optional<T> as(Class<T> capability) {
+        return capability == PagedReserves.class && !source.canShare()
+                ? Optional.empty()
+                : StreamAwareAllocator.super.as(capability);
     }
 
     /**

@@ -227,6 +227,26 @@ final class BumpLanes {
         return address;
     }
 
+    /** Gives a reserve one copy with equal ones, if it is one. Returns the bytes that went back. */
+    long share(long address) {
+        final int index = floor(address);
+        final BlockRegion region = index < 0 ? null : regions.get(index);
+        if (region == null || region.kind != Kind.RESERVE || region.base() != address) {
+            return 0;
+        }
+        try {
+            return source.share(address);
+        } finally {
+            countShared();
+        }
+    }
+
+    /** Counts what has one copy now once. */
+    private void countShared() {
+        final long more = source.countShared();
+        counters.freed(more, more);
+    }
+
     /**
      * Frees the block at an address. A reserve, and memory for one request, goes back to the upstream allocator with
      * its last block, unless a stream may still use it.
@@ -254,6 +274,7 @@ final class BumpLanes {
                 region.kind == Kind.RESERVE || (region.kind == Kind.ONE_REQUEST && lane == common && region.isEmpty());
         if (isOver) {
             release(region);
+            countShared();
         }
     }
 

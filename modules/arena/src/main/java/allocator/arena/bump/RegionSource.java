@@ -25,6 +25,10 @@ final class RegionSource {
     private boolean isCalled;
 
     private long bytesTaken;
+
+    /** What reserves with one copy save, as far as it is counted. */
+    private long shared;
+
     private long deviceFree = OutOfMemoryException.UNKNOWN;
 
     /** What the last free threw after which memory is still held. */
@@ -129,6 +133,29 @@ final class RegionSource {
         bytesTaken -= region.byteSize;
         limit.giveBack(region.byteSize);
         return true;
+    }
+
+    /** Returns whether the upstream allocator gives equal reserves one copy. */
+    boolean canShare() {
+        return upstream.canShare();
+    }
+
+    /** Gives a reserve one copy with equal ones. Returns the bytes that went back. */
+    long share(long address) {
+        return upstream.share(address);
+    }
+
+    long sharedBytes() {
+        return upstream.sharedBytes();
+    }
+
+    /** Counts what has one copy now once. Returns by how much more is saved than before. */
+    long countShared() {
+        final long more = upstream.sharedBytes() - shared;
+        shared += more;
+        bytesTaken -= more;
+        limit.giveBack(more);
+        return more;
     }
 
     /**

@@ -117,6 +117,12 @@ public final class Counters {
         peakInUse = inUse;
     }
 
+    /** Counts reserves that have one copy once: they save so many bytes more, or less if it is negative. */
+    public void shared(long more) {
+        returned(more);
+        reserveFreed(more, more);
+    }
+
     private void beforeReserves(long more) {
         keepPeaks();
         reservedBytes += more;

@@ -12,9 +12,11 @@ import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.MemoryInfo;
+import allocator.spi.PagedReserves;
 import allocator.spi.RemappableReserves;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -37,6 +39,7 @@ public final class Upstream {
     /** Has the reserves that lie on pages; {@code null} if none do. */
     private final @Nullable ReservePages paged;
 
+    private final @Nullable PagedReserves reserves;
     private final MemoryInfo info;
     private final LogLimit logLimit = new LogLimit();
 
@@ -45,6 +48,7 @@ public final class Upstream {
         this.allocator = allocator;
         unreturned = allocator.as(UnreturnedMemory.class).orElse(null);
         paged = allocator.as(ReservePages.class).orElse(null);
+        reserves = allocator.as(PagedReserves.class).orElse(null);
         info = allocator.info();
     }
 
@@ -144,11 +148,11 @@ public final class Upstream {
     }
 
     /** Gives a reserve of so many bytes pages. Returns its address. */
-    public long map(ReservePages reserves, long address, long byteSize, RemappableReserves.Part parts) {
+    public long map(ReservePages on, long address, long byteSize, RemappableReserves.Part parts) {
         final DeviceCall call = AllocatorEvents.growing(info, DevicePart.RESERVE, byteSize);
         boolean isMapped = false;
         try {
-            reserves.map(address, parts);
+            on.map(address, parts);
             isMapped = true;
             return address;
         } finally {
@@ -157,11 +161,11 @@ public final class Upstream {
     }
 
     /** Takes the pages of a reserve of so many bytes away. */
-    public void unmap(ReservePages reserves, long address, long byteSize) {
+    public void unmap(ReservePages on, long address, long byteSize) {
         final DeviceCall call = AllocatorEvents.shrinking(info, DevicePart.RESERVE, byteSize);
         boolean isUnmapped = false;
         try {
-            reserves.unmap(address);
+            on.unmap(address);
             isUnmapped = true;
         } finally {
             call.end(isUnmapped, address);
@@ -178,16 +182,36 @@ public final class Upstream {
         return unreturned == null || unreturned.unreturnedBytes() == 0 ? 0 : unreturned.returnAgain();
     }
 
-    /** Returns the upstream allocator's own counters of that memory; none if it does not report it. */
+    /** Returns whether the upstream allocator gives equal reserves one copy. */
+    public boolean canShare() {
+        return reserves != null;
+    }
+
+    /** Gives a reserve one copy with equal ones, if the upstream allocator can. Returns the bytes that went back. */
+    public long share(long address) {
+        return reserves == null ? 0 : reserves.share(address);
+    }
+
+    /** Returns the bytes that live reserves with one copy save. */
+    public long sharedBytes() {
+        return reserves == null ? 0 : reserves.sharedBytes();
+    }
+
+    /** Returns the upstream allocator's own counters of both; none of what it does not report. */
     public List<AllocatorStats.Counter> counters() {
-        return unreturned == null
-                ? List.of()
-                : allocator.stats().counters().stream()
-                        .filter(counter -> COUNTERS.contains(counter.name()))
-                        .map(counter -> counter.name().equals("unreturnedBytes")
-                                ? new AllocatorStats.Counter(
-                                        counter.name(), unreturnedBytes(), counter.unit(), counter.isMonotone())
-                                : counter)
-                        .toList();
+        final List<AllocatorStats.Counter> counters = new ArrayList<>();
+        if (unreturned != null) {
+            allocator.stats().counters().stream()
+                    .filter(counter -> COUNTERS.contains(counter.name()))
+                    .map(counter -> counter.name().equals("unreturnedBytes")
+                            ? new AllocatorStats.Counter(
+                                    counter.name(), unreturnedBytes(), counter.unit(), counter.isMonotone())
+                            : counter)
+                    .forEach(counters::add);
+        }
+        if (reserves != null) {
+            counters.add(new AllocatorStats.Counter("sharedBytes", sharedBytes(), AllocatorStats.Unit.BYTES, false));
+        }
+        return counters;
     }
 }

@@ -14,6 +14,7 @@ import allocator.spi.AllocatorStats;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
+import allocator.spi.PagedReserves;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
@@ -361,6 +362,15 @@ final class ExportedAllocator {
         } catch (Throwable e) {
             // A log that fails does not fail what is logged.
         }
+    }
+
+    /** Gives each large reserve one copy with equal ones of other sessions. */
+    void share(PagedReserves pages) {
+        blocks.forEach((address, byteSize, name) -> {
+            if (byteSize >= PagedReserves.LEAST_BYTES) {
+                pages.share(address);
+            }
+        });
     }
 
     /** Returns what is allocated here, in requested bytes; the limit is the budget. */

@@ -12,6 +12,7 @@ import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -159,6 +160,12 @@ final class ExportedSession {
     void reportHeld() {
         final List<ExportedAllocator> exports = allocators();
         held.report(failures.session(), installed, exports::contains);
+    }
+
+    /** Gives the weights of the session, which no caller has yet, one copy with those of others. Throws nothing. */
+    void shareWeights() {
+        final Iterator<SessionMemory> own = memories.iterator();
+        installed.forEach(memory -> memory.weights().share(own.next().exported()));
     }
 
     /** Begins a run, or the creation of the session. */

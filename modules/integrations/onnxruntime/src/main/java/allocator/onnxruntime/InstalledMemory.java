@@ -27,6 +27,7 @@ public final class InstalledMemory {
     private final TargetAllocator target;
     private final SessionBudget budget;
     private final StreamViews views;
+    private final SharedWeights weights;
 
     /** Those of the sessions and of the environment that are not closed. Guarded by itself. */
     private final List<ExportedAllocator> exports = new ArrayList<>();
@@ -35,11 +36,13 @@ public final class InstalledMemory {
      * @param target the allocator
      * @param budgetBytes the budget of all sessions together
      * @param views the views of the device's streams
+     * @param sharesWeights whether equal weights of sessions are to have one copy
      */
-    InstalledMemory(TargetAllocator target, long budgetBytes, StreamViews views) {
+    InstalledMemory(TargetAllocator target, long budgetBytes, StreamViews views, boolean sharesWeights) {
         this.target = target;
         this.views = views;
         budget = new SessionBudget(null, budgetBytes);
+        weights = new SharedWeights(target.allocator(), sharesWeights);
     }
 
     /** {@return the memory's info} */
@@ -60,6 +63,23 @@ public final class InstalledMemory {
     /** {@return what all sessions together have in use of this memory, in requested bytes} */
     public long bytesInUse() {
         return budget.used();
+    }
+
+    /**
+     * {@return what weights with one copy save, in bytes: {@link #bytesInUse} counts them for each session,
+     * {@link #stats} once} {@code 0} without {@link OnnxRuntimeAllocators#SHARE_WEIGHTS}.
+     */
+    public long bytesShared() {
+        return weights.savedBytes();
+    }
+
+    /**
+     * {@return why equal weights of the next session will not have one copy with those of others, for a person to read;
+     * empty if they will} That is not asked for, the allocator or the platform cannot do it, or it has failed: what is
+     * shared stays so then.
+     */
+    public Optional<String> sharingObstacle() {
+        return weights.obstacle();
     }
 
     /**
@@ -145,12 +165,18 @@ public final class InstalledMemory {
         return views;
     }
 
+    SharedWeights weights() {
+        return weights;
+    }
+
     SessionBudget budget() {
         return budget;
     }
 
     @Override
     public String toString() {
-        return info() + ": " + bytesInUse() + " bytes in use by all sessions";
+        final long shared = bytesShared();
+        return info() + ": " + bytesInUse() + " bytes in use by all sessions"
+                + (shared == 0 ? "" : ", of which shared weights save " + shared);
     }
 }

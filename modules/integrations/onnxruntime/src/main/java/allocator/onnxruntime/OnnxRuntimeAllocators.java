@@ -29,6 +29,7 @@ import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryType;
+import allocator.spi.OptionKey;
 import allocator.spi.ShrinkReport;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -83,6 +84,15 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      * more than 16 reports. Rejected by {@link Builder#install} without {@link #LEAKS}.
      */
     public static final String LEAKS_REPORT = EnvironmentBuilder.LEAKS_REPORT;
+
+    /**
+     * The key of the option that gives equal weights of sessions one copy, on the processor: {@code 1}; the default is
+     * {@code 0}. Each session's blocks of 64 KiB or more are compared with those of others when it is opened. Only
+     * blocks that ONNX Runtime takes from the allocator can be shared: most kernels pack their weights elsewhere,
+     * unless the session's options set {@code session.disable_prepacking} to {@code 1}. Where the provider or the
+     * platform cannot do it, or it fails, sessions have weights of their own: {@link InstalledMemory#sharingObstacle}.
+     */
+    public static final String SHARE_WEIGHTS = "memory.share_weights";
 
     static final String ENVIRONMENT = "the environment";
     private static final int WARM_UP_CALLS = 30_000;
@@ -279,6 +289,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                 memory.endRun();
             }
             final AllocatorSession session = new AllocatorSession(Objects.requireNonNull(made.get()), memory);
+            memory.shareWeights();
             synchronized (this) {
                 sessions.removeIf(OnnxRuntimeAllocators::hasClosed);
                 sessions.add(session);
@@ -562,12 +573,16 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     public static final class Builder {
         private static final String ORIGIN = "OnnxRuntimeAllocators";
 
+        private static final OptionKey<Boolean> SHARING =
+                OptionKey.flag(SHARE_WEIGHTS, false, "1: equal weights of sessions have one copy");
+
         private final OrtEnvironment environment;
         private final Map<String, String> options = new TreeMap<>();
         private @Nullable EpFactory factory;
         private @Nullable String providerName;
         private @Nullable Allocator allocator;
         private long budget = AllocatorStats.UNLIMITED;
+        private boolean sharesWeights = SHARING.defaultValue();
         private final InspectionOptions inspection = new InspectionOptions(ORIGIN, HeldBlocks.FRAMES);
 
         /** How many blocks are recorded, as their option says it; {@code null} if it is not set. */
@@ -613,10 +628,11 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         }
 
         /**
-         * Sets an option: for all memories {@link #LEAKS}, {@link #LEAKS_REPORT}, and of those of an environment and a
-         * session of the runtime {@link EnvironmentBuilder#SNAPSHOT_ON_FAILURE}, {@link EnvironmentBuilder#HISTORY},
-         * {@link EnvironmentBuilder#JMX} and {@link allocator.runtime.SessionOptions#CALL_SITES}, which mean the same
-         * here; otherwise one of the provider's allocator of CPU memory.
+         * Sets an option: for CPU memory {@link #SHARE_WEIGHTS}; for all {@link #LEAKS}, {@link #LEAKS_REPORT}, and of
+         * those of an environment and a session of the runtime {@link EnvironmentBuilder#SNAPSHOT_ON_FAILURE},
+         * {@link EnvironmentBuilder#HISTORY}, {@link EnvironmentBuilder#JMX} and
+         * {@link allocator.runtime.SessionOptions#CALL_SITES}, which mean the same here; otherwise one of the
+         * provider's allocator of CPU memory.
          *
          * @param key the key, such as {@code arena.max_mem}
          * @param value its value
@@ -627,6 +643,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         public Builder option(String key, String value) {
             if (key.equals(CALL_SITES.name())) {
                 callSites = CALL_SITES.parse(value, ORIGIN);
+            } else if (key.equals(SHARE_WEIGHTS)) {
+                sharesWeights = SHARING.parse(value, ORIGIN);
             } else if (!inspection.set(key, value)) {
                 options.put(key, value);
             }
@@ -723,13 +741,13 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                     throw new IllegalArgumentException(
                             "options " + options.keySet() + " are for a provider's allocator");
                 }
-                memories.add(new InstalledMemory(TargetAllocator.ofCpu(allocator), budget, NO_STREAMS));
+                memories.add(new InstalledMemory(TargetAllocator.ofCpu(allocator), budget, NO_STREAMS, sharesWeights));
                 return;
             }
             final TargetProvider provider = provider(factory, providerName);
             if (provider != null) {
                 try {
-                    add(memories, provider, provider.cpuMemory(), options, budget, NO_STREAMS);
+                    add(memories, provider, provider.cpuMemory(), options, budget, NO_STREAMS, sharesWeights);
                 } catch (Throwable e) {
                     provider.closeIfUnusedAfter(e);
                     throw e;
@@ -748,10 +766,16 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                 final MemoryInfo own = device.defaultMemory().orElseThrow();
                 final StreamViews views =
                         new StreamViews(handle -> provider.factory().viewSyncStream(own, handle));
-                add(memories, provider, own, gpu.options(), gpu.budget(), views);
+                add(memories, provider, own, gpu.options(), gpu.budget(), views, false);
                 device.hostAccessibleMemory()
-                        .ifPresent(pinned ->
-                                add(memories, provider, pinned, gpu.pinnedOptions(), AllocatorStats.UNLIMITED, views));
+                        .ifPresent(pinned -> add(
+                                memories,
+                                provider,
+                                pinned,
+                                gpu.pinnedOptions(),
+                                AllocatorStats.UNLIMITED,
+                                views,
+                                false));
             } catch (Throwable e) {
                 provider.closeIfUnusedAfter(e);
                 throw e;
@@ -765,10 +789,11 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                 MemoryInfo info,
                 Map<String, String> options,
                 long budget,
-                StreamViews views) {
+                StreamViews views,
+                boolean sharesWeights) {
             final TargetAllocator target = TargetAllocator.create(provider, info, options);
             try {
-                memories.add(new InstalledMemory(target, budget, views));
+                memories.add(new InstalledMemory(target, budget, views, sharesWeights));
             } catch (Throwable e) {
                 target.releaseAfter(e);
                 throw e;

@@ -79,6 +79,12 @@ public final class BlockLedger<T> {
 
     private long failedReturns;
 
+    /** What live blocks with one copy save. */
+    private long sharedBytes;
+
+    /** Bytes that are no longer saved, of blocks that are being freed: they are held, and not charged. */
+    private long uncharged;
+
     /** Bytes that are unreturned or wait. Written under the lock. */
     private volatile long unreturnedBytes;
 
@@ -245,10 +251,32 @@ public final class BlockLedger<T> {
         return address;
     }
 
-    private void release(long byteSize) {
+    private synchronized void release(long byteSize) {
         if (budget != null) {
-            budget.release(byteSize);
+            final long less = Math.min(uncharged, byteSize);
+            uncharged -= less;
+            budget.release(byteSize - less);
         }
+    }
+
+    /**
+     * Counts blocks that have one copy once, in statistics and for the budget. Where a block leaves such a copy to
+     * others, call it while the device takes the block back, which then counts as a block of its own.
+     *
+     * @param byteSize what live blocks with one copy save from now on
+     */
+    public synchronized void share(long byteSize) {
+        final long more = byteSize - sharedBytes;
+        mark.begin();
+        sharedBytes = byteSize;
+        counters.freed(more, more);
+        bytesHeld -= more;
+        if (more < 0) {
+            uncharged -= more;
+        } else {
+            release(more);
+        }
+        mark.end();
     }
 
     /**

@@ -1,5 +1,10 @@
 package allocator.cpu.reference;
 
+import allocator.provider.support.platform.Platform;
+import allocator.spi.AllocatorException;
+import allocator.spi.MemoryInfo;
+import allocator.spi.UnsupportedMemoryException;
+
 /** Where host memory comes from: {@link HostHeap}, but for tests. */
 interface Heap {
     /** The C library's memory, which is looked up when the first allocator is created (F-01). */
@@ -15,6 +20,15 @@ interface Heap {
         }
 
         @Override
+        public SharedPages share(MemoryInfo info) {
+            return new SharedPages(
+                    HostPages.nativeCalls(
+                            Platform.current(), "one copy of equal weights", "each session has its own without it"),
+                    info,
+                    ProcessMappings.PROCESS);
+        }
+
+        @Override
         public String shortage(long byteSize) {
             return HostHeap.shortage(byteSize);
         }
@@ -24,6 +38,15 @@ interface Heap {
             HostHeap.free(address, byteSize);
         }
     };
+
+    /**
+     * Returns what gives blocks of {@link allocator.spi.PagedReserves#LEAST_BYTES} or more one copy.
+     *
+     * @throws AllocatorException if the system cannot do it, or has no descriptor left
+     */
+    default SharedPages share(MemoryInfo info) {
+        throw new UnsupportedMemoryException("this memory of " + info + " is not mapped, and cannot be shared");
+    }
 
     /** Called when an allocator is created, so that the first allocation needs no more of the JDK than later ones. */
     default void prepare() {}

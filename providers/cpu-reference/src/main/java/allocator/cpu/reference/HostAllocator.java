@@ -10,18 +10,25 @@ import allocator.spi.InspectableAllocator;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
+import allocator.spi.PagedReserves;
 import allocator.spi.SpiLevel;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Takes each block from the host's C library: upstream of the arenas, and the allocator of read-only memory.
  *
  * <p>Simple rather than fast: one lock is held during each call. An arena above it makes few and large requests.
  */
-final class HostAllocator implements CpuAllocator, InspectableAllocator, UnreturnedMemory {
+final class HostAllocator implements CpuAllocator, InspectableAllocator, PagedReserves, UnreturnedMemory {
     private final MemoryInfo info;
     private final Heap heap;
     private final Object lock = new Object();
     private final BlockLedger<Void> ledger;
+
+    /** The blocks with one copy; {@code null} before the first. Guarded by the lock. */
+    private @Nullable SharedPages shared;
+
+    private volatile long sharedBytes;
     private volatile boolean isClosed;
 
     HostAllocator(MemoryInfo info, Heap heap) {
@@ -90,7 +97,46 @@ final class HostAllocator implements CpuAllocator, InspectableAllocator, Unretur
         return ledger.returnAgain();
     }
 
+    @Override
+    public long share(long address) {
+        synchronized (lock) {
+            requireOpen();
+            final long byteSize = ledger.sizeOfLive(address);
+            if (byteSize < LEAST_BYTES) {
+                return 0;
+            }
+            if (shared == null) {
+                shared = heap.share(info);
+            }
+            final long before = sharedBytes;
+            try {
+                shared.share(address, byteSize);
+            } finally {
+                countShared(shared);
+            }
+            return sharedBytes - before;
+        }
+    }
+
+    private void countShared(SharedPages pages) {
+        sharedBytes = pages.savedBytes();
+        ledger.share(sharedBytes);
+    }
+
+    @Override
+    public long sharedBytes() {
+        return sharedBytes;
+    }
+
     private void giveBack(long address, long byteSize) {
+        final SharedPages pages = shared;
+        if (pages != null) {
+            try {
+                pages.leave(address);
+            } finally {
+                countShared(pages);
+            }
+        }
         heap.free(address, roundUp(byteSize));
     }
 
@@ -129,6 +175,9 @@ final class HostAllocator implements CpuAllocator, InspectableAllocator, Unretur
         synchronized (lock) {
             isClosed = true;
             ledger.returnAll();
+            if (shared != null) {
+                shared.close();
+            }
         }
     }
 

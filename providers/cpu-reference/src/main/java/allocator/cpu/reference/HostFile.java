@@ -20,7 +20,7 @@ import java.util.BitSet;
  * 256 KiB.
  */
 final class HostFile {
-    private static final int NONE = -1;
+    static final int NONE = -1;
 
     /** The address of an extent that was never mapped. */
     static final long NEVER = 0;
@@ -60,13 +60,14 @@ final class HostFile {
     /**
      * Opens a file without pages.
      *
+     * @param budget charged with the pages
      * @throws UnsupportedMemoryException if the system has no such files
      */
-    HostFile(LinuxCalls linux, MemoryInfo info, long pageBytes) {
+    HostFile(LinuxCalls linux, MemoryInfo info, long pageBytes, Budget budget) {
         this.linux = linux;
         this.info = info;
         this.pageBytes = pageBytes;
-        budget = Budget.ofMemory(info);
+        this.budget = budget;
         descriptor = open(linux);
     }
 
@@ -80,12 +81,12 @@ final class HostFile {
             throw new DeviceException(
                     "memfd_create failed, as the " + (opened == -LinuxCalls.EMFILE ? "process" : "system")
                             + " has too many open files (errno " + -opened + "); raise ulimit -n, or close what is "
-                            + "open: each arena with arena.policy=compact needs a descriptor",
+                            + "open: each arena with arena.policy=compact or shared weights needs a descriptor",
                     null);
         }
         if (opened < 0) {
-            throw new UnsupportedMemoryException(
-                    "memfd_create failed with errno " + -opened + "; arena.policy=best-fit works without it");
+            throw new UnsupportedMemoryException("memfd_create failed with errno " + -opened
+                    + "; arena.policy=best-fit without shared weights works without it");
         }
         return (int) opened;
     }

@@ -2,6 +2,7 @@ package allocator.cpu.reference;
 
 import allocator.provider.support.platform.CLibrary;
 import allocator.provider.support.platform.Platform;
+import allocator.spi.PagedReserves;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
@@ -29,11 +30,11 @@ final class HostHeap {
 
     private static final MethodHandle FREE = downcall(LIBRARY.free(), FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG));
 
-    /** From this size on blocks are mapped. A page is smaller, and a multiple of every alignment asked for here. */
-    static final long MAPPED_FROM = 1 << 17;
-
     /** Of Arm and PowerPC; other pages are smaller, and divide it. */
     private static final long LARGEST_PAGE = 1 << 16;
+
+    /** From this size on blocks are mapped. A page is no larger, and a multiple of every alignment asked for here. */
+    static final long MAPPED_FROM = PagedReserves.LEAST_BYTES;
 
     private static final @Nullable MappedBlocks MAPPED =
             LIBRARY.privateAnonymous() == 0 ? null : new MappedBlocks(ProcessMappings.PROCESS, new Calls());
@@ -92,7 +93,7 @@ final class HostHeap {
     }
 
     /** Returns a size as the system maps it, in units that are no smaller than a page of any system. */
-    private static long wholePages(long byteSize) {
+    static long wholePages(long byteSize) {
         return (byteSize + LARGEST_PAGE - 1) & -LARGEST_PAGE;
     }
 

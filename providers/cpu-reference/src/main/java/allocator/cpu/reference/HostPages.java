@@ -1,6 +1,7 @@
 package allocator.cpu.reference;
 
 import allocator.arena.page.PageSource;
+import allocator.provider.support.budget.Budget;
 import allocator.provider.support.internal.Failures;
 import allocator.provider.support.platform.OperatingSystem;
 import allocator.provider.support.platform.Platform;
@@ -75,7 +76,14 @@ final class HostPages implements PageSource {
      * @throws IllegalArgumentException if no page can have that size
      */
     HostPages(MemoryInfo info, long pageBytes, Platform platform) {
-        this(info, pageBytes, nativeCalls(platform), ProcessMappings.PROCESS);
+        this(
+                info,
+                pageBytes,
+                nativeCalls(
+                        platform,
+                        "arena.policy=compact for memory of the host",
+                        "arena.policy=best-fit, the default, works here"),
+                ProcessMappings.PROCESS);
     }
 
     HostPages(MemoryInfo info, long pageBytes, LinuxCalls linux, ProcessMappings mappings) {
@@ -94,7 +102,7 @@ final class HostPages implements PageSource {
         this.mappings = mappings;
         this.memory = memory;
         spare = pageBytes - linux.getpagesize();
-        file = new HostFile(linux, info, pageBytes);
+        file = new HostFile(linux, info, pageBytes, Budget.ofMemory(info));
         parked = new ParkedPages(linux, pageBytes, mappings);
         try {
             prepare();
@@ -122,12 +130,10 @@ final class HostPages implements PageSource {
     }
 
     /** Finds the calls; throws where the numbers in {@link LinuxCalls} are not those of the platform. */
-    static LinuxCalls nativeCalls(Platform platform) {
+    static LinuxCalls nativeCalls(Platform platform, String use, String advice) {
         if (platform.system() != OperatingSystem.LINUX || !platform.processor().has64Bits()) {
-            throw new UnsupportedMemoryException(platform.lacks(
-                    "arena.policy=compact for memory of the host",
-                    "Linux of 64 bits, which maps pages by memfd_create and mmap",
-                    "arena.policy=best-fit, the default, works here"));
+            throw new UnsupportedMemoryException(
+                    platform.lacks(use, "Linux of 64 bits, which maps pages by memfd_create and mmap", advice));
         }
         return new NativeLinuxCalls();
     }
@@ -155,7 +161,7 @@ final class HostPages implements PageSource {
     }
 
     /** Describes the failure of a call that changes mappings. */
-    private String mappingFailure(String call, long result) {
+    private static String mappingFailure(ProcessMappings mappings, String call, long result) {
         final String failure = call + " failed with errno " + -result;
         return result == -LinuxCalls.ENOMEM
                 ? failure + ", as a process may have no more mappings or addresses: " + mappings.advice()
@@ -163,8 +169,16 @@ final class HostPages implements PageSource {
     }
 
     private AllocatorException mappingException(String call, long result, long byteSize) {
-        final String message = mappingFailure(call, result);
-        return result == -LinuxCalls.ENOMEM ? shortage(message, byteSize) : new DeviceException(message, null);
+        return mappingException(info, mappings, call, result, byteSize);
+    }
+
+    /** Returns the failure of a call that changes mappings of a memory. */
+    static AllocatorException mappingException(
+            MemoryInfo info, ProcessMappings mappings, String call, long result, long byteSize) {
+        final String message = mappingFailure(mappings, call, result);
+        return result == -LinuxCalls.ENOMEM
+                ? new OutOfMemoryException(message, Shortage.ofDevice(info, byteSize, OutOfMemoryException.UNKNOWN))
+                : new DeviceException(message, null);
     }
 
     @Override
@@ -241,7 +255,7 @@ final class HostPages implements PageSource {
         file.setUnmappedIn(range.address(), range.byteSize());
         final long result = linux.munmap(range.reserved(), range.reservedBytes());
         if (result < 0) {
-            throw new DeviceException(mappingFailure("munmap", result), null);
+            throw new DeviceException(mappingFailure(mappings, "munmap", result), null);
         }
         range.end();
         ranges.remove(range);
@@ -326,7 +340,7 @@ final class HostPages implements PageSource {
         final long result = linux.mmap(
                 address, size * pageBytes, LinuxCalls.PROT_NONE, RESERVED | LinuxCalls.MAP_FIXED, NO_FILE, 0);
         if (result < 0) {
-            throw new DeviceException(mappingFailure("mmap", result), null);
+            throw new DeviceException(mappingFailure(mappings, "mmap", result), null);
         }
         range.clear(index, size);
     }

@@ -1,0 +1,66 @@
+package allocator.onnxruntime;
+
+import allocator.provider.support.internal.Failures;
+import allocator.spi.Allocator;
+import allocator.spi.PagedReserves;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Gives equal weights of sessions one copy in one memory of an installation, if
+ * {@link OnnxRuntimeAllocators#SHARE_WEIGHTS} asks for it.
+ *
+ * <p>A session's weights are shared when it has been opened, before a caller has it: so no run of it is in flight that
+ * could write a weight while its pages are exchanged. A session that writes later gets pages of its own, and every
+ * other one is mapped to the copy, which no session writes.
+ */
+final class SharedWeights {
+    private static final Logger LOG = System.getLogger(ExportedAllocator.class.getName());
+
+    private final Allocator allocator;
+    private final @Nullable PagedReserves reserves;
+    private volatile @Nullable String obstacle;
+
+    SharedWeights(Allocator allocator, boolean areShared) {
+        this.allocator = allocator;
+        reserves = allocator.as(PagedReserves.class).orElse(null);
+        if (!areShared) {
+            obstacle = OnnxRuntimeAllocators.SHARE_WEIGHTS + " is not set";
+        } else if (reserves == null) {
+            end("its allocator cannot exchange the pages of reserves");
+        }
+    }
+
+    /** Returns why weights are not shared, empty if they are. */
+    Optional<String> obstacle() {
+        return Optional.ofNullable(obstacle);
+    }
+
+    /** Returns what is saved, in bytes. */
+    long savedBytes() {
+        return reserves == null ? 0 : reserves.sharedBytes();
+    }
+
+    /** Shares the weights of a session that was just opened. Throws nothing: after a failure no more are shared. */
+    void share(ExportedAllocator export) {
+        if (obstacle != null) {
+            return;
+        }
+        try {
+            export.target().as(PagedReserves.class).ifPresent(export::share);
+        } catch (Throwable e) {
+            end(Failures.describe(e));
+        }
+    }
+
+    private void end(String reason) {
+        obstacle = reason;
+        try {
+            LOG.log(Level.WARNING, "{0}: weights of further sessions are not shared: {1}", allocator.info(), reason);
+        } catch (Throwable e) {
+            // A log that fails fails no session.
+        }
+    }
+}
