@@ -184,38 +184,12 @@ public final class BfcArena {
     }
 
     /**
-     * Takes the pages of a reserve away, as {@link RemappableReserves#unmap} does, of an arena over
-     * {@link ReservePages}.
+     * Returns what takes the pages of reserves away; a map counts as a reserve.
      *
-     * @param address the reserve
+     * @return the capability, empty if the upstream allocator is not {@link ReservePages}
      */
-    public void unmap(long address) {
-        lanes.main.blocks.unmap(address);
-    }
-
-    /**
-     * Gives a reserve pages, as {@link RemappableReserves#map} does; it counts as a reserve made then.
-     *
-     * @param address the reserve
-     * @param parts receives each part when it has pages
-     */
-    public void map(long address, RemappableReserves.Part parts) {
-        try {
-            lanes.main.blocks.map(address, parts);
-        } catch (OutOfMemoryException e) {
-            lanes.requestFailed();
-            throw e;
-        }
-    }
-
-    /**
-     * Returns the bytes of a reserve's pages, as {@link RemappableReserves#mappedBytes} does.
-     *
-     * @param address any address
-     * @return bytes, 0 if they were taken away, -1 if it has none of its own
-     */
-    public long mappedBytes(long address) {
-        return lanes.main.blocks.mappedBytes(address);
+    public Optional<RemappableReserves> remappableReserves() {
+        return lanes.upstream.paged().map(paged -> lanes.main.blocks);
     }
 
     /**

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * limit, and what is <em>leaving</em>. Memory leaves when its owner has no more use for it, and is held until the
  * upstream allocator has freed it; what that one fails to free stays until the close frees it again.
  */
-final class UpstreamBlocks implements PagedReserves {
+final class UpstreamBlocks implements PagedReserves, RemappableReserves {
     private final Lane lane;
     private final Lanes lanes;
 
@@ -54,51 +54,60 @@ final class UpstreamBlocks implements PagedReserves {
         return enter(byteSize, size -> lanes.upstream.take(DevicePart.RESERVE, size));
     }
 
-    /** Gives a reserve pages, which were taken away. */
-    void map(long address, RemappableReserves.Part parts) {
-        lanes.requireOutsideDevice();
+    @Override
+    public long pageBytes() {
+        return lanes.upstream.paged().orElseThrow().pageBytes();
+    }
+
+    @Override
+    public long mappedBytes(long address) {
         synchronized (lanes.deviceLock) {
-            final ReservePages reserves = lanes.upstream.paged().orElse(null);
-            final long byteSize = reserves == null ? 0 : reserves.unmappedSize(address);
-            if (reserves == null || byteSize == 0) {
-                throw new IllegalArgumentException("0x" + Long.toHexString(address) + " is no reserve of " + lane.info
-                        + " whose pages were taken away");
-            }
-            final long ignored = enter(byteSize, size -> lanes.upstream.map(reserves, address, size, parts));
+            final long ignored = lane.lockedLong(() -> 0); // requires an open lane
+            return lanes.upstream.paged().map(on -> on.mappedBytes(address)).orElse(-1L);
         }
     }
 
-    /** Takes the pages of a reserve away, which then counts nowhere; the upstream allocator has its addresses. */
-    void unmap(long address) {
+    @Override
+    public void map(long address, Part parts) {
         lanes.requireOutsideDevice();
         synchronized (lanes.deviceLock) {
-            final long requested = lane.lockedLong(() -> sizeOfReserve(address));
-            final ReservePages reserves = lanes.upstream.paged().orElse(null);
-            final long byteSize = reserves == null || requested < 0 ? -1 : reserves.mappedBytes(address);
-            if (reserves == null || byteSize <= 0) {
+            if (mappedBytes(address) != 0) {
+                throw new IllegalArgumentException("0x" + Long.toHexString(address) + " is no reserve of " + lane.info
+                        + " whose pages were taken away");
+            }
+            final ReservePages on = lanes.upstream.paged().orElseThrow();
+            try {
+                final long ignored =
+                        enter(on.requestedSize(address), size -> lanes.upstream.map(on, address, size, parts));
+            } catch (OutOfMemoryException e) {
+                lanes.requestFailed();
+                throw e;
+            }
+        }
+    }
+
+    /** The upstream allocator still has the address, which counts nowhere here. */
+    @Override
+    public void unmap(long address) {
+        lanes.requireOutsideDevice();
+        synchronized (lanes.deviceLock) {
+            final long byteSize = mappedBytes(address);
+            if (byteSize <= 0) {
                 throw new IllegalArgumentException(
                         "0x" + Long.toHexString(address) + " is no reserve of " + lane.info + " with pages of its own");
             }
-            lanes.upstream.unmap(reserves, address, byteSize);
+            lanes.upstream.unmap(lanes.upstream.paged().orElseThrow(), address, byteSize);
             lane.lock.lock();
             try {
                 beginChange();
-                sizes.remove(sizes.find(address));
-                lane.counters.reserveFreed(byteSize, requested);
+                final int slot = sizes.find(address);
+                lane.counters.reserveFreed(byteSize, sizes.value(slot));
                 lane.counters.returned(byteSize);
+                sizes.remove(slot);
                 endChange();
             } finally {
                 lane.lock.unlock();
             }
-        }
-    }
-
-    /** Returns the bytes of the pages of a reserve, 0 if they were taken away, -1 if it has none of its own. */
-    long mappedBytes(long address) {
-        synchronized (lanes.deviceLock) {
-            final long ignored = lane.lockedLong(() -> 0); // requires an open lane
-            final ReservePages reserves = lanes.upstream.paged().orElse(null);
-            return reserves == null ? -1 : reserves.mappedBytes(address);
         }
     }
 
@@ -157,9 +166,8 @@ final class UpstreamBlocks implements PagedReserves {
     /** Frees a reserve. */
     void free(long address) {
         synchronized (lanes.deviceLock) {
-            if (lanes.upstream.isUnmapped(address)) {
-                final long ignored = lane.lockedLong(() -> 0); // requires an open lane
-                lanes.upstream.freeUnmapped(address);
+            if (lanes.upstream.paged().isPresent() && mappedBytes(address) == 0) {
+                lanes.upstream.paged().orElseThrow().free(address);
                 return;
             }
             leave(address);

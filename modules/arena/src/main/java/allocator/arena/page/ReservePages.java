@@ -15,11 +15,11 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An upstream allocator of an arena whose reserves lie on pages of their own, in parts; another allocator serves all
- * else. The arena counts what has pages.
+ * An upstream allocator of an arena whose reserves lie on pages of their own; another allocator serves all else. The
+ * arena counts what has pages.
  *
- * <p>Memory goes back once the device has done its work. As a free, {@link #unmap} takes effect: what the device fails
- * to take back is {@link UnreturnedMemory}, at its address.
+ * <p>Pages go back once the device has done its work. As a free, an {@link #unmap} takes effect: what the device fails
+ * to take back is {@link UnreturnedMemory}, still at its address.
  *
  * <p>The user makes one call at a time; only {@link #unreturnedBytes} may be called at any time.
  */
@@ -27,7 +27,6 @@ public final class ReservePages implements Allocator, RemappableReserves, Unretu
     private static final long NONE = -1;
 
     private final Allocator others;
-    private final @Nullable UnreturnedMemory unreturnedOfOthers;
     private final PageSource pages;
     private final long partBytes;
     private final Runnable awaitDevice;
@@ -66,22 +65,18 @@ public final class ReservePages implements Allocator, RemappableReserves, Unretu
             isMapped = true;
         }
 
-        /** Offers all pages to the device, and returns why it has not taken them all; {@code null} if it has. */
+        /** Offers all pages to the device, which is idle; returns why it has not taken them all. */
         @Nullable
         Throwable giveBack() {
-            isMapped = false;
-            final Throwable[] failure = {null};
-            for (int i = 0; i < extents.length && failure[0] == null; i++) {
-                if (extents[i] != NONE) {
-                    final int part = i;
-                    failure[0] = attempt(() -> {
-                        pages.unmap(address + part * partBytes);
-                        pages.release(extents[part]);
-                        extents[part] = NONE;
-                    });
+            return attempt(() -> {
+                for (int i = 0; i < extents.length; i++) {
+                    if (extents[i] != NONE) {
+                        pages.unmap(address + i * partBytes);
+                        pages.release(extents[i]);
+                        extents[i] = NONE;
+                    }
                 }
-            }
-            return failure[0];
+            });
         }
 
         long unreturned() {
@@ -96,8 +91,8 @@ public final class ReservePages implements Allocator, RemappableReserves, Unretu
     /**
      * Puts an allocator's larger reserves on pages.
      *
-     * @param others serves all else; this object does not close it
-     * @param pages the pages of the reserves; this object does not close it
+     * @param others serves all else
+     * @param pages the pages of the reserves; their owner closes them after this object's use
      * @param partBytes the most bytes of a part, a multiple of a page
      * @param awaitDevice waits for all work of the device, or throws
      */
@@ -106,7 +101,6 @@ public final class ReservePages implements Allocator, RemappableReserves, Unretu
         this.pages = pages;
         this.partBytes = partBytes;
         this.awaitDevice = awaitDevice;
-        unreturnedOfOthers = others.as(UnreturnedMemory.class).orElse(null);
     }
 
     private static @Nullable Throwable attempt(Runnable action) {
@@ -124,10 +118,9 @@ public final class ReservePages implements Allocator, RemappableReserves, Unretu
         return byteSize <= mask || byteSize > Long.MAX_VALUE - mask ? byteSize : (byteSize + mask) & ~mask;
     }
 
-    /** {@return the bytes that were requested for a reserve without pages; {@code 0} if it is none} */
-    public long unmappedSize(long address) {
-        final Reserve found = reserves.get(address);
-        return found == null || found.isMapped || found.isFreed ? 0 : found.requested;
+    /** {@return the bytes that were requested for a reserve, with pages or without} */
+    public long requestedSize(long address) {
+        return reserves.get(address).requested;
     }
 
     @Override
@@ -162,13 +155,10 @@ public final class ReservePages implements Allocator, RemappableReserves, Unretu
         }
     }
 
+    /** Of a reserve without pages: the caller has looked. */
     @Override
     public void map(long address, Part parts) {
         final Reserve reserve = reserves.get(address);
-        if (reserve == null || reserve.isMapped || reserve.isFreed) {
-            throw new IllegalArgumentException(
-                    "0x" + Long.toHexString(address) + " is no reserve whose pages were taken away");
-        }
         final Failures failures = new Failures();
         failures.add(reserve.giveBack()); // what the device failed to take back before
         failures.throwIfAny();
@@ -182,28 +172,25 @@ public final class ReservePages implements Allocator, RemappableReserves, Unretu
         }
     }
 
+    /** Of a reserve with pages: the caller has looked. */
     @Override
     public void unmap(long address) {
-        final Reserve reserve = reserves.get(address);
-        if (reserve == null || !reserve.isMapped) {
-            throw new IllegalArgumentException("0x" + Long.toHexString(address) + " is no reserve with pages");
-        }
         awaitDevice.run();
-        ended(reserve, reserve.giveBack());
+        giveBack(reserves.get(address));
     }
 
-    /** Offers the pages of a reserve to the device once it is idle. Never throws. */
+    /** Offers the pages of a reserve to the device once it is idle, and ends a reserve that was freed. Never throws. */
     private void giveBack(Reserve reserve) {
         reserve.isMapped = false;
-        final Throwable failure = attempt(awaitDevice);
-        ended(reserve, failure == null ? reserve.giveBack() : failure);
-    }
-
-    private void ended(Reserve reserve, @Nullable Throwable failure) {
+        Throwable failure = attempt(awaitDevice);
+        if (failure == null) {
+            failure = reserve.giveBack();
+        }
         count();
         if (failure != null) {
+            final Throwable thrown = failure;
             final Throwable ignored =
-                    attempt(() -> AllocatorEvents.unreturned(info(), reserve.address, reserve.unreturned(), failure));
+                    attempt(() -> AllocatorEvents.unreturned(info(), reserve.address, reserve.unreturned(), thrown));
         } else if (reserve.isFreed) {
             reserves.remove(reserve.address);
             // If it fails, the close of the pages gives the addresses back.
@@ -212,11 +199,8 @@ public final class ReservePages implements Allocator, RemappableReserves, Unretu
     }
 
     private void count() {
-        long sum = 0;
-        for (final Reserve reserve : reserves.values()) {
-            sum += reserve.unreturned();
-        }
-        unreturnedBytes = sum;
+        unreturnedBytes =
+                reserves.values().stream().mapToLong(Reserve::unreturned).sum();
     }
 
     @Override
@@ -232,18 +216,23 @@ public final class ReservePages implements Allocator, RemappableReserves, Unretu
 
     @Override
     public long unreturnedBytes() {
-        return unreturnedBytes + (unreturnedOfOthers == null ? 0 : unreturnedOfOthers.unreturnedBytes());
+        return unreturnedBytes
+                + others.as(UnreturnedMemory.class)
+                        .map(UnreturnedMemory::unreturnedBytes)
+                        .orElse(0L);
     }
 
     @Override
     public long returnAgain() {
         final long before = unreturnedBytes;
-        for (final Reserve reserve : List.copyOf(reserves.values())) {
-            if (reserve.unreturned() > 0) {
-                giveBack(reserve);
-            }
-        }
-        return before - unreturnedBytes + (unreturnedOfOthers == null ? 0 : unreturnedOfOthers.returnAgain());
+        List.copyOf(reserves.values()).stream()
+                .filter(reserve -> reserve.unreturned() > 0)
+                .forEach(this::giveBack);
+        return before
+                - unreturnedBytes
+                + others.as(UnreturnedMemory.class)
+                        .map(UnreturnedMemory::returnAgain)
+                        .orElse(0L);
     }
 
     @Override

@@ -36,8 +36,7 @@ public final class Upstream {
     private final Allocator allocator;
     private final @Nullable UnreturnedMemory unreturned;
 
-    /** Has the reserves that lie on pages; {@code null} if none do. */
-    private final @Nullable ReservePages paged;
+    private final Optional<ReservePages> paged;
 
     private final @Nullable PagedReserves reserves;
     private final MemoryInfo info;
@@ -47,7 +46,7 @@ public final class Upstream {
     public Upstream(Allocator allocator) {
         this.allocator = allocator;
         unreturned = allocator.as(UnreturnedMemory.class).orElse(null);
-        paged = allocator.as(ReservePages.class).orElse(null);
+        paged = allocator.as(ReservePages.class);
         reserves = allocator.as(PagedReserves.class).orElse(null);
         info = allocator.info();
     }
@@ -129,46 +128,33 @@ public final class Upstream {
 
     /** Returns the bytes that a reserve takes: whole pages, if it lies on pages. */
     public long reserveBytes(long byteSize) {
-        return paged == null ? byteSize : paged.roundUp(byteSize);
+        return paged.isPresent() ? paged.get().roundUp(byteSize) : byteSize;
     }
 
     /** Returns the reserves that lie on pages, whose calls are to be made as those of the upstream allocator. */
     public Optional<ReservePages> paged() {
-        return Optional.ofNullable(paged);
+        return paged;
     }
 
-    /** Returns whether the pages of a reserve at an address were taken away. */
-    public boolean isUnmapped(long address) {
-        return paged != null && paged.mappedBytes(address) == 0;
-    }
-
-    /** Frees a reserve whose pages were taken away. */
-    public void freeUnmapped(long address) {
-        allocator.free(address);
-    }
-
-    /** Gives a reserve of so many bytes pages. Returns its address. */
+    /** Gives a reserve pages. Returns its address. */
     public long map(ReservePages on, long address, long byteSize, RemappableReserves.Part parts) {
-        final DeviceCall call = AllocatorEvents.growing(info, DevicePart.RESERVE, byteSize);
-        boolean isMapped = false;
+        return during(
+                AllocatorEvents.growing(info, DevicePart.RESERVE, byteSize), address, () -> on.map(address, parts));
+    }
+
+    /** Takes the pages of a reserve away. Returns its address. */
+    public long unmap(ReservePages on, long address, long byteSize) {
+        return during(AllocatorEvents.shrinking(info, DevicePart.RESERVE, byteSize), address, () -> on.unmap(address));
+    }
+
+    private static long during(DeviceCall call, long address, Runnable work) {
+        boolean isDone = false;
         try {
-            on.map(address, parts);
-            isMapped = true;
+            work.run();
+            isDone = true;
             return address;
         } finally {
-            call.end(isMapped, address);
-        }
-    }
-
-    /** Takes the pages of a reserve of so many bytes away. */
-    public void unmap(ReservePages on, long address, long byteSize) {
-        final DeviceCall call = AllocatorEvents.shrinking(info, DevicePart.RESERVE, byteSize);
-        boolean isUnmapped = false;
-        try {
-            on.unmap(address);
-            isUnmapped = true;
-        } finally {
-            call.end(isUnmapped, address);
+            call.end(isDone, address);
         }
     }
 

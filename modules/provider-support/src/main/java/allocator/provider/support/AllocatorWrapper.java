@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * An allocator around another one, for subclasses that count, check or record its blocks. It has those capabilities of
  * the contract that the wrapped allocator has, and is each of them itself, so that no call goes round it;
- * {@link PagedReserves} and {@link RemappableReserves}, which take and return no block, are passed on. A capability that it
- * does not know is not.
+ * {@link PagedReserves} and {@link RemappableReserves}, which take and return no block, are passed on. A capability
+ * that it does not know is not.
  *
  * <p>A subclass implements {@link #alloc}, {@link #reserve}, {@link #allocOnStream} and {@link #free}; every other call
  * is the wrapped allocator's.

@@ -12,16 +12,14 @@ import allocator.provider.support.internal.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.DeviceException;
-import allocator.spi.RemappableReserves;
 import allocator.spi.SyncStream;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The arena of a device's memory. */
-final class DeviceArena extends StreamArenaAllocator implements StreamMemory, RemappableReserves {
+final class DeviceArena extends StreamArenaAllocator implements StreamMemory {
     /** Small enough to map the next part while one is copied, large enough that the driver's calls cost little. */
     private static final long RESERVE_PART_BYTES = 16 << 20;
 
@@ -61,33 +59,6 @@ final class DeviceArena extends StreamArenaAllocator implements StreamMemory, Re
         upstream = memory;
         pages = pagesOfArena;
         pagesOfReserves = ofReserves;
-    }
-
-    @Override
-    public <T> Optional<T> as(Class<T> capability) {
-        return capability == RemappableReserves.class && pagesOfReserves == null
-                ? Optional.empty()
-                : super.as(capability);
-    }
-
-    @Override
-    public long pageBytes() {
-        return Objects.requireNonNull(pagesOfReserves).pageBytes();
-    }
-
-    @Override
-    public long mappedBytes(long address) {
-        return arena().mappedBytes(address);
-    }
-
-    @Override
-    public void unmap(long address) {
-        arena().unmap(address);
-    }
-
-    @Override
-    public void map(long address, Part parts) {
-        arena().map(address, parts);
     }
 
     @Override
