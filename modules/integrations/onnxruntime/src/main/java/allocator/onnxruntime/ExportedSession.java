@@ -8,16 +8,20 @@ import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceType;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryType;
+import allocator.spi.RemappableReserves;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
+import java.util.function.ToLongFunction;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +35,11 @@ final class ExportedSession {
     private final @Nullable BlockNames names;
 
     private final List<SessionMemory> memories = new ArrayList<>();
+
+    /** Of each GPU whose memory has pages to take away. */
+    private final List<SleepingWeights> weights = new ArrayList<>();
+
+    private final @Nullable Duration idleSleep;
 
     /** By the ordinal of the GPU. */
     private final Map<Integer, SessionStreams> streams = new TreeMap<>();
@@ -51,16 +60,42 @@ final class ExportedSession {
         this.installed = installed;
         this.failures = failures;
         this.held = held;
+        idleSleep = settings.idleSleep().orElse(null);
         names = settings.isProfiled() ? new BlockNames() : null;
         try {
             for (final InstalledMemory memory : installed) {
-                memories.add(new SessionMemory(export(memory, settings)));
+                memories.add(memoryOf(memory, export(memory, settings)));
             }
         } catch (Throwable e) {
             closeMemories();
             deleteProfile();
             throw e;
         }
+    }
+
+    /**
+     * Returns the session's part of a memory. While the session is created, its weights are reserves, if they can
+     * sleep.
+     */
+    private SessionMemory memoryOf(InstalledMemory memory, ExportedAllocator export) {
+        final RemappableReserves pages = memory.pages().orElse(null);
+        final InstalledMemory pinned = installed.stream()
+                .filter(other -> other.info().memoryType() == MemoryType.HOST_ACCESSIBLE
+                        && other.info().deviceOrdinal() == memory.info().deviceOrdinal())
+                .findFirst()
+                .orElse(null);
+        if (pages == null || pinned == null) {
+            return new SessionMemory(export, () -> 0);
+        }
+        final SleepingWeights sleeping = new SleepingWeights(export, memory, pinned, pages);
+        weights.add(sleeping);
+        export.setLeastReserve(pages.pageBytes());
+        return new SessionMemory(export, sleeping::bytesAsleep);
+    }
+
+    /** Ends the creation of the session. */
+    void setCreated() {
+        allocators().forEach(export -> export.setLeastReserve(Long.MAX_VALUE));
     }
 
     private ExportedAllocator export(InstalledMemory installed, SessionSettings settings) {
@@ -168,6 +203,66 @@ final class ExportedSession {
         installed.forEach(memory -> memory.weights().share(own.next().exported()));
     }
 
+    Optional<Duration> idleSleep() {
+        return Optional.ofNullable(idleSleep);
+    }
+
+    long bytesAsleep() {
+        return weights.stream().mapToLong(SleepingWeights::bytesAsleep).sum();
+    }
+
+    /** Returns how many bytes of a memory wake in a second; 0 if none can sleep now. */
+    double wakeSpeed(InstalledMemory memory) {
+        return weights.stream()
+                .filter(each -> each.bytesAwake(memory) > 0)
+                .mapToDouble(SleepingWeights::bytesPerSecond)
+                .sum();
+    }
+
+    /** Puts the weights to sleep, all or none, while no run is in flight. Returns their bytes. */
+    long sleep() {
+        streams.values().forEach(SessionStreams::flush);
+        final long byteSize = all(SleepingWeights::sleep, SleepingWeights::wake);
+        if (byteSize == 0 && bytesAsleep() == 0) {
+            throw new IllegalStateException("the session " + failures.session() + " has no GPU memory that can sleep: "
+                    + (weights.isEmpty()
+                            ? "give GpuMemory.of(\"cuda-arena\") the option arena.paged_reserves=1, which a device "
+                                    + "without virtual memory cannot have"
+                            : "it has no weights of 2 MiB or more there"));
+        }
+        return byteSize;
+    }
+
+    /** Wakes the weights, all or none. Returns their bytes. */
+    long wake() {
+        return all(SleepingWeights::wake, SleepingWeights::sleep);
+    }
+
+    private long all(ToLongFunction<SleepingWeights> move, ToLongFunction<SleepingWeights> undo) {
+        long sum = 0;
+        final List<SleepingWeights> done = new ArrayList<>();
+        try {
+            for (final SleepingWeights each : weights) {
+                sum += move.applyAsLong(each);
+                done.add(each);
+            }
+            return sum;
+        } catch (Throwable e) {
+            final Failures failed = new Failures();
+            failed.add(e);
+            done.forEach(each -> failed.run(() -> undo.applyAsLong(each)));
+            failed.throwIfAny();
+            throw e;
+        }
+    }
+
+    /** Frees what the weights have of the host, once ONNX Runtime has no more use of them. */
+    void closeWeights() {
+        final Failures failed = new Failures();
+        weights.forEach(each -> failed.run(each::close));
+        failed.throwIfAny();
+    }
+
     /** Begins a run, or the creation of the session. */
     void beginRun() {
         for (final SessionStreams table : streams.values()) {
@@ -223,6 +318,7 @@ final class ExportedSession {
     void close() {
         deleteProfile();
         closeStreams();
+        closeWeights();
         closeMemories();
     }
 

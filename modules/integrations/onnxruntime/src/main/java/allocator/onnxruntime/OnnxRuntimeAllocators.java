@@ -33,6 +33,7 @@ import allocator.spi.OptionKey;
 import allocator.spi.ShrinkReport;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -161,6 +162,33 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             throw e;
         }
         shared.setRegistered(isForTheEnvironment());
+        memories.forEach(memory -> memory.setRelief(this::makeRoom));
+    }
+
+    /**
+     * Returns memory to a device: what is free, or else the weights of the session that costs the least, of those that
+     * have no run in flight. The cost is the time of a wake times the rate of use, for each byte. Throws nothing.
+     *
+     * @return whether memory was returned
+     */
+    private boolean makeRoom(InstalledMemory memory) {
+        try {
+            if (memory.shrink().bytesReleased() > 0) {
+                return true;
+            }
+            final List<AllocatorSession> open;
+            synchronized (this) {
+                open = List.copyOf(sessions);
+            }
+            final Map<AllocatorSession, Double> costs = new IdentityHashMap<>();
+            open.forEach(session -> costs.put(session, session.sleepCost(memory)));
+            return costs.entrySet().stream()
+                    .filter(session -> session.getValue() < Double.POSITIVE_INFINITY)
+                    .sorted(Map.Entry.comparingByValue())
+                    .anyMatch(session -> session.getKey().trySleep());
+        } catch (RuntimeException e) {
+            return false; // such as a stream that is being captured
+        }
     }
 
     /** Returns whether the first memory is the CPU's, which sessions of the environment may use. */
@@ -288,6 +316,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             } finally {
                 memory.endRun();
             }
+            memory.setCreated();
             final AllocatorSession session = new AllocatorSession(Objects.requireNonNull(made.get()), memory);
             memory.shareWeights();
             synchronized (this) {

@@ -2,34 +2,40 @@ package allocator.onnxruntime;
 
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
+import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** Settings of one session's memory: name, budget, decorator, profiling. Immutable; start from {@link #DEFAULT}. */
+/**
+ * Settings of one session's memory: name, budget, decorator, profiling, sleep. Immutable; start from {@link #DEFAULT}.
+ */
 public final class SessionSettings {
-    /** No name, so the model's is used; no budget; no decorator; no profiling. */
+    /** No name, so the model's is used; no budget; no decorator; no profiling; no sleep when idle. */
     public static final SessionSettings DEFAULT = new SessionSettings(
-            null, AllocatorStats.UNLIMITED, AllocatorStats.UNLIMITED, UnaryOperator.identity(), false);
+            null, AllocatorStats.UNLIMITED, AllocatorStats.UNLIMITED, UnaryOperator.identity(), false, null);
 
     private final @Nullable String name;
     private final long budget;
     private final long gpuBudget;
     private final UnaryOperator<Allocator> decorator;
     private final boolean isProfiled;
+    private final @Nullable Duration idleSleep;
 
     private SessionSettings(
             @Nullable String name,
             long budget,
             long gpuBudget,
             UnaryOperator<Allocator> decorator,
-            boolean isProfiled) {
+            boolean isProfiled,
+            @Nullable Duration idleSleep) {
         this.name = name;
         this.budget = budget;
         this.gpuBudget = gpuBudget;
         this.decorator = decorator;
         this.isProfiled = isProfiled;
+        this.idleSleep = idleSleep;
     }
 
     /**
@@ -39,7 +45,12 @@ public final class SessionSettings {
      */
     public SessionSettings withName(String sessionName) {
         return new SessionSettings(
-                Objects.requireNonNull(sessionName, "sessionName"), budget, gpuBudget, decorator, isProfiled);
+                Objects.requireNonNull(sessionName, "sessionName"),
+                budget,
+                gpuBudget,
+                decorator,
+                isProfiled,
+                idleSleep);
     }
 
     /**
@@ -49,7 +60,7 @@ public final class SessionSettings {
      * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
      */
     public SessionSettings withBudget(long bytes) {
-        return new SessionSettings(name, bytes, gpuBudget, decorator, isProfiled);
+        return new SessionSettings(name, bytes, gpuBudget, decorator, isProfiled, idleSleep);
     }
 
     /**
@@ -59,7 +70,7 @@ public final class SessionSettings {
      * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
      */
     public SessionSettings withGpuBudget(long bytes) {
-        return new SessionSettings(name, budget, bytes, decorator, isProfiled);
+        return new SessionSettings(name, budget, bytes, decorator, isProfiled, idleSleep);
     }
 
     /**
@@ -70,7 +81,8 @@ public final class SessionSettings {
      *     each session
      */
     public SessionSettings withDecorator(UnaryOperator<Allocator> wrapper) {
-        return new SessionSettings(name, budget, gpuBudget, Objects.requireNonNull(wrapper, "wrapper"), isProfiled);
+        return new SessionSettings(
+                name, budget, gpuBudget, Objects.requireNonNull(wrapper, "wrapper"), isProfiled, idleSleep);
     }
 
     /**
@@ -79,7 +91,25 @@ public final class SessionSettings {
      * options a profile of the caller's own is replaced, and off afterwards.
      */
     public SessionSettings withProfiling() {
-        return new SessionSettings(name, budget, gpuBudget, decorator, true);
+        return new SessionSettings(name, budget, gpuBudget, decorator, true, idleSleep);
+    }
+
+    /**
+     * {@return these settings with sleep when idle: as {@link AllocatorSession#sleep} does, when no run has ended for a
+     * while, on a thread of its own} A session that cannot sleep stays awake, and the log says why.
+     *
+     * @param idle how long, at least a millisecond
+     * @throws IllegalArgumentException if it is shorter
+     */
+    public SessionSettings withIdleSleep(Duration idle) {
+        if (idle.compareTo(Duration.ofMillis(1)) < 0) {
+            throw new IllegalArgumentException("a session sleeps after " + idle + "; it is at least a millisecond");
+        }
+        return new SessionSettings(name, budget, gpuBudget, decorator, isProfiled, idle);
+    }
+
+    Optional<Duration> idleSleep() {
+        return Optional.ofNullable(idleSleep);
     }
 
     Optional<String> name() {
