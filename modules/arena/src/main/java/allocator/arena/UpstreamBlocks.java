@@ -71,14 +71,13 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
     public void map(long address, Part parts) {
         lanes.requireOutsideDevice();
         synchronized (lanes.deviceLock) {
-            if (mappedBytes(address) != 0) {
-                throw new IllegalArgumentException("0x" + Long.toHexString(address) + " is no reserve of " + lane.info
-                        + " whose pages were taken away");
-            }
             final ReservePages on = lanes.upstream.paged().orElseThrow();
+            final long requested = mappedBytes(address) == 0 ? on.requestedSize(address) : 0;
+            if (requested == 0) {
+                on.map(address, parts); // rejects it
+            }
             try {
-                final long ignored =
-                        enter(on.requestedSize(address), size -> lanes.upstream.map(on, address, size, parts));
+                final long ignored = enter(requested, size -> lanes.upstream.map(on, address, size, parts));
             } catch (OutOfMemoryException e) {
                 lanes.requestFailed();
                 throw e;
@@ -92,10 +91,6 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
         lanes.requireOutsideDevice();
         synchronized (lanes.deviceLock) {
             final long byteSize = mappedBytes(address);
-            if (byteSize <= 0) {
-                throw new IllegalArgumentException(
-                        "0x" + Long.toHexString(address) + " is no reserve of " + lane.info + " with pages of its own");
-            }
             lanes.upstream.unmap(lanes.upstream.paged().orElseThrow(), address, byteSize);
             lane.lock.lock();
             try {

@@ -1,18 +1,15 @@
 package allocator.arena.page;
 
+import allocator.provider.support.AllocatorWrapper;
 import allocator.provider.support.UnreturnedMemory;
 import allocator.provider.support.event.AllocatorEvents;
-import allocator.provider.support.internal.Failures;
 import allocator.spi.Allocator;
-import allocator.spi.AllocatorStats;
-import allocator.spi.MemoryInfo;
 import allocator.spi.RemappableReserves;
+import allocator.spi.SyncStream;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
  * An upstream allocator of an arena whose reserves lie on pages of their own; another allocator serves all else. The
@@ -23,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The user makes one call at a time; only {@link #unreturnedBytes} may be called at any time.
  */
-public final class ReservePages implements Allocator, RemappableReserves, UnreturnedMemory {
+public final class ReservePages extends AllocatorWrapper implements RemappableReserves, UnreturnedMemory {
     private static final long NONE = -1;
 
     private final Allocator others;
@@ -65,18 +62,15 @@ public final class ReservePages implements Allocator, RemappableReserves, Unretu
             isMapped = true;
         }
 
-        /** Offers all pages to the device, which is idle; returns why it has not taken them all. */
-        @Nullable
-        Throwable giveBack() {
-            return attempt(() -> {
-                for (int i = 0; i < extents.length; i++) {
-                    if (extents[i] != NONE) {
-                        pages.unmap(address + i * partBytes);
-                        pages.release(extents[i]);
-                        extents[i] = NONE;
-                    }
+        /** Returns all pages to the device, which is idle. */
+        void giveBack() {
+            for (int i = 0; i < extents.length; i++) {
+                if (extents[i] != NONE) {
+                    pages.unmap(address + i * partBytes);
+                    pages.release(extents[i]);
+                    extents[i] = NONE;
                 }
-            });
+            }
         }
 
         long unreturned() {
@@ -97,19 +91,11 @@ public final class ReservePages implements Allocator, RemappableReserves, Unretu
      * @param awaitDevice waits for all work of the device, or throws
      */
     public ReservePages(Allocator others, PageSource pages, long partBytes, Runnable awaitDevice) {
+        super(others);
         this.others = others;
         this.pages = pages;
         this.partBytes = partBytes;
         this.awaitDevice = awaitDevice;
-    }
-
-    private static @Nullable Throwable attempt(Runnable action) {
-        try {
-            action.run();
-            return null;
-        } catch (Throwable e) {
-            return e;
-        }
     }
 
     /** {@return the bytes that a request for a reserve takes} */
@@ -140,6 +126,11 @@ public final class ReservePages implements Allocator, RemappableReserves, Unretu
     }
 
     @Override
+    public long allocOnStream(long byteSize, SyncStream stream) {
+        return streamAware().allocOnStream(byteSize, stream);
+    }
+
+    @Override
     public long reserve(long byteSize) {
         if (byteSize < pages.pageBytes()) {
             return others.reserve(byteSize);
@@ -155,46 +146,59 @@ public final class ReservePages implements Allocator, RemappableReserves, Unretu
         }
     }
 
-    /** Of a reserve without pages: the caller has looked. */
     @Override
     public void map(long address, Part parts) {
-        final Reserve reserve = reserves.get(address);
-        final Failures failures = new Failures();
-        failures.add(reserve.giveBack()); // what the device failed to take back before
-        failures.throwIfAny();
+        final Reserve reserve = require(address, false);
         try {
+            if (reserve.unreturned() > 0) {
+                awaitDevice.run();
+                reserve.giveBack();
+            }
             reserve.map(parts);
         } catch (Throwable e) {
             giveBack(reserve);
             throw e;
-        } finally {
-            count();
         }
+        count();
     }
 
-    /** Of a reserve with pages: the caller has looked. */
     @Override
     public void unmap(long address) {
+        final Reserve reserve = require(address, true);
         awaitDevice.run();
-        giveBack(reserves.get(address));
+        giveBack(reserve);
+    }
+
+    private Reserve require(long address, boolean isMapped) {
+        final Reserve found = reserves.get(address);
+        if (found == null || found.isFreed || found.isMapped != isMapped) {
+            throw new IllegalArgumentException("0x" + Long.toHexString(address) + " of " + info()
+                    + (isMapped ? " has no pages of its own" : " is no reserve whose pages were taken away"));
+        }
+        return found;
     }
 
     /** Offers the pages of a reserve to the device once it is idle, and ends a reserve that was freed. Never throws. */
     private void giveBack(Reserve reserve) {
         reserve.isMapped = false;
-        Throwable failure = attempt(awaitDevice);
-        if (failure == null) {
-            failure = reserve.giveBack();
+        try {
+            awaitDevice.run();
+            reserve.giveBack();
+            if (reserve.isFreed) {
+                reserves.remove(reserve.address);
+                pages.unreserve(reserve.address, reserve.byteSize); // or else the close of the pages does
+            }
+        } catch (Throwable e) {
+            report(reserve, e);
         }
         count();
-        if (failure != null) {
-            final Throwable thrown = failure;
-            final Throwable ignored =
-                    attempt(() -> AllocatorEvents.unreturned(info(), reserve.address, reserve.unreturned(), thrown));
-        } else if (reserve.isFreed) {
-            reserves.remove(reserve.address);
-            // If it fails, the close of the pages gives the addresses back.
-            final Throwable ignored = attempt(() -> pages.unreserve(reserve.address, reserve.byteSize));
+    }
+
+    private void report(Reserve reserve, Throwable failure) {
+        try {
+            AllocatorEvents.unreturned(info(), reserve.address, reserve.unreturned(), failure);
+        } catch (Throwable e) {
+            // The memory is counted.
         }
     }
 
@@ -233,30 +237,5 @@ public final class ReservePages implements Allocator, RemappableReserves, Unretu
                 + others.as(UnreturnedMemory.class)
                         .map(UnreturnedMemory::returnAgain)
                         .orElse(0L);
-    }
-
-    @Override
-    public MemoryInfo info() {
-        return others.info();
-    }
-
-    @Override
-    public int spiLevel() {
-        return others.spiLevel();
-    }
-
-    @Override
-    public AllocatorStats stats() {
-        return others.stats();
-    }
-
-    @Override
-    public <T> Optional<T> as(Class<T> capability) {
-        return capability.isInstance(this) ? Optional.of(capability.cast(this)) : others.as(capability);
-    }
-
-    @Override
-    public String toString() {
-        return others + " with reserves on " + pages;
     }
 }

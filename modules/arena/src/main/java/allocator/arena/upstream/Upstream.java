@@ -46,7 +46,7 @@ public final class Upstream {
     public Upstream(Allocator allocator) {
         this.allocator = allocator;
         unreturned = allocator.as(UnreturnedMemory.class).orElse(null);
-        paged = allocator.as(ReservePages.class);
+        paged = allocator instanceof ReservePages onPages ? Optional.of(onPages) : Optional.empty();
         reserves = allocator.as(PagedReserves.class).orElse(null);
         info = allocator.info();
     }

@@ -32,6 +32,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class AllocatorSession implements AutoCloseable {
     private static final Logger LOG = System.getLogger(ExportedAllocator.class.getName());
+    private static final long NEVER = Long.MAX_VALUE;
 
     private final OrtSession session;
     private final ExportedSession memory;
@@ -47,16 +48,12 @@ public final class AllocatorSession implements AutoCloseable {
 
     private long lastEnd = System.nanoTime();
 
-    /** Ends when the session is to be found idle; {@code null} if it does not sleep then. */
-    private volatile @Nullable CompletableFuture<Void> idleCheck;
-
-    /** Whether the log says why the session does not sleep. */
-    private volatile boolean hasWarned;
+    /** Nanoseconds. */
+    private volatile long idleSleep = NEVER;
 
     AllocatorSession(OrtSession session, ExportedSession memory) {
         this.session = session;
         this.memory = memory;
-        memory.idleSleep().ifPresent(idle -> checkIdle(idle, idle.toNanos()));
     }
 
     /** {@return ONNX Runtime's session} Close this object rather than that one. */
@@ -261,8 +258,15 @@ public final class AllocatorSession implements AutoCloseable {
         }
     }
 
-    /** Lets the session sleep unless a run is in flight. Returns whether memory went back. Throws nothing. */
-    boolean trySleep() {
+    /**
+     * Puts the session to sleep, for room in a memory, unless a run is in flight or nothing of that memory would go
+     * back. Returns whether it did. Throws nothing.
+     */
+    boolean trySleep(InstalledMemory of) {
+        return memory.bytesAwake(of) > 0 && trySleep();
+    }
+
+    private boolean trySleep() {
         synchronized (this) {
             if (isMoving || runs > 0) {
                 return false;
@@ -272,49 +276,46 @@ public final class AllocatorSession implements AutoCloseable {
         try {
             return move(memory::sleep) > 0;
         } catch (Throwable e) {
-            LOG.log(hasWarned ? Level.DEBUG : Level.WARNING, "{0} cannot sleep: {1}", name(), Failures.describe(e));
-            hasWarned = true;
+            LOG.log(Level.WARNING, "{0} cannot sleep: {1}", name(), Failures.describe(e));
             return false;
         }
     }
 
-    /**
-     * Returns what a byte of a memory costs if the session sleeps: the time of its wake, times the rate of use;
-     * infinite if it has none that can sleep now.
-     */
-    synchronized double sleepCost(InstalledMemory of) {
-        final double bytesPerSecond = isMoving || runs > 0 ? 0 : memory.wakeSpeed(of);
-        return bytesPerSecond == 0 ? Double.POSITIVE_INFINITY : recentRuns(System.nanoTime()) / bytesPerSecond;
-    }
-
     /** Returns the runs of about the last minute. */
-    private double recentRuns(long now) {
-        return recentRuns * Math.exp((lastEnd - now) / 60e9);
+    synchronized double recentRuns() {
+        return recentRuns * Math.exp((lastEnd - System.nanoTime()) / 60e9);
     }
 
-    private void checkIdle(Duration idle, long nanos) {
-        final CompletableFuture<Void> check = new CompletableFuture<>();
-        idleCheck = check;
-        final CompletableFuture<Void> ignored = check.completeOnTimeout(null, nanos, TimeUnit.NANOSECONDS)
-                .thenRunAsync(() -> sleepIfIdle(idle), work -> {
-                    final Thread thread = Thread.ofPlatform()
-                            .daemon()
-                            .name("sleep of " + name())
-                            .start(work);
-                });
+    /**
+     * Puts the session to sleep whenever no run has ended for a while, on a thread of the common pool. The log says why
+     * it cannot.
+     *
+     * @param idle how long, at least a millisecond
+     * @throws IllegalArgumentException if it is shorter
+     */
+    public void setIdleSleep(Duration idle) {
+        if (idle.compareTo(Duration.ofMillis(1)) < 0) {
+            throw new IllegalArgumentException("a session sleeps after " + idle + "; it is at least a millisecond");
+        }
+        final boolean isFirst = idleSleep == NEVER;
+        idleSleep = idle.toNanos();
+        if (isFirst) {
+            checkIdle(idle.toNanos());
+        }
     }
 
-    private void sleepIfIdle(Duration idle) {
-        final long rest;
-        synchronized (this) {
-            rest = runs > 0 ? idle.toNanos() : idle.toNanos() - (System.nanoTime() - lastEnd);
-        }
-        if (rest <= 0 && !isAsleep()) {
-            final boolean ignored = trySleep();
-        }
-        if (isOpen()) {
-            checkIdle(idle, rest > 0 ? rest : idle.toNanos());
-        }
+    private void checkIdle(long nanos) {
+        CompletableFuture.delayedExecutor(nanos, TimeUnit.NANOSECONDS).execute(() -> {
+            final long idle = idleSleep;
+            final long rest;
+            synchronized (this) {
+                rest = runs > 0 ? idle : Math.max(0, idle - (System.nanoTime() - lastEnd));
+            }
+            if (idle != NEVER) {
+                final boolean ignored = rest == 0 && !isAsleep() && trySleep();
+                checkIdle(rest == 0 ? idle : rest);
+            }
+        });
     }
 
     /** Ends a run. Never throws. */
@@ -324,9 +325,8 @@ public final class AllocatorSession implements AutoCloseable {
         } finally {
             synchronized (this) {
                 runs--;
-                final long now = System.nanoTime();
-                recentRuns = recentRuns(now) + 1;
-                lastEnd = now;
+                recentRuns = recentRuns() + 1;
+                lastEnd = System.nanoTime();
                 notifyAll();
             }
         }
@@ -410,10 +410,7 @@ public final class AllocatorSession implements AutoCloseable {
         try {
             memory.closeStreams();
         } finally {
-            final CompletableFuture<Void> check = idleCheck;
-            if (check != null) {
-                check.cancel(false);
-            }
+            idleSleep = NEVER;
             session.close();
             memory.deleteProfile();
             memory.failures().setClosed();

@@ -11,17 +11,14 @@ import allocator.spi.MemoryType;
 import allocator.spi.RemappableReserves;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
-import java.util.function.ToLongFunction;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -38,8 +35,6 @@ final class ExportedSession {
 
     /** Of each GPU whose memory has pages to take away. */
     private final List<SleepingWeights> weights = new ArrayList<>();
-
-    private final @Nullable Duration idleSleep;
 
     /** By the ordinal of the GPU. */
     private final Map<Integer, SessionStreams> streams = new TreeMap<>();
@@ -60,7 +55,6 @@ final class ExportedSession {
         this.installed = installed;
         this.failures = failures;
         this.held = held;
-        idleSleep = settings.idleSleep().orElse(null);
         names = settings.isProfiled() ? new BlockNames() : null;
         try {
             for (final InstalledMemory memory : installed) {
@@ -73,24 +67,20 @@ final class ExportedSession {
         }
     }
 
-    /**
-     * Returns the session's part of a memory. While the session is created, its weights are reserves, if they can
-     * sleep.
-     */
+    /** Returns the session's part of a memory, whose weights are reserves while it is created, if they can sleep. */
     private SessionMemory memoryOf(InstalledMemory memory, ExportedAllocator export) {
         final RemappableReserves pages = memory.pages().orElse(null);
-        final InstalledMemory pinned = installed.stream()
-                .filter(other -> other.info().memoryType() == MemoryType.HOST_ACCESSIBLE
-                        && other.info().deviceOrdinal() == memory.info().deviceOrdinal())
-                .findFirst()
-                .orElse(null);
-        if (pages == null || pinned == null) {
-            return new SessionMemory(export, () -> 0);
+        for (final InstalledMemory pinned : installed) {
+            if (pages != null
+                    && pinned.info().memoryType() == MemoryType.HOST_ACCESSIBLE
+                    && pinned.info().deviceOrdinal() == memory.info().deviceOrdinal()) {
+                final SleepingWeights sleeping = new SleepingWeights(export, memory, pinned, pages);
+                weights.add(sleeping);
+                export.setLeastReserve(pages.pageBytes());
+                return new SessionMemory(export, sleeping::bytesAsleep);
+            }
         }
-        final SleepingWeights sleeping = new SleepingWeights(export, memory, pinned, pages);
-        weights.add(sleeping);
-        export.setLeastReserve(pages.pageBytes());
-        return new SessionMemory(export, sleeping::bytesAsleep);
+        return new SessionMemory(export, () -> 0);
     }
 
     /** Ends the creation of the session. */
@@ -203,26 +193,19 @@ final class ExportedSession {
         installed.forEach(memory -> memory.weights().share(own.next().exported()));
     }
 
-    Optional<Duration> idleSleep() {
-        return Optional.ofNullable(idleSleep);
-    }
-
     long bytesAsleep() {
         return weights.stream().mapToLong(SleepingWeights::bytesAsleep).sum();
     }
 
-    /** Returns how many bytes of a memory wake in a second; 0 if none can sleep now. */
-    double wakeSpeed(InstalledMemory memory) {
-        return weights.stream()
-                .filter(each -> each.bytesAwake(memory) > 0)
-                .mapToDouble(SleepingWeights::bytesPerSecond)
-                .sum();
+    /** Returns the bytes of a memory that a sleep gives back. */
+    long bytesAwake(InstalledMemory memory) {
+        return weights.stream().mapToLong(each -> each.bytesAwake(memory)).sum();
     }
 
-    /** Puts the weights to sleep, all or none, while no run is in flight. Returns their bytes. */
+    /** Puts the weights to sleep, while no run is in flight. Returns their bytes. */
     long sleep() {
         streams.values().forEach(SessionStreams::flush);
-        final long byteSize = all(SleepingWeights::sleep, SleepingWeights::wake);
+        final long byteSize = weights.stream().mapToLong(SleepingWeights::sleep).sum();
         if (byteSize == 0 && bytesAsleep() == 0) {
             throw new IllegalStateException("the session " + failures.session() + " has no GPU memory that can sleep: "
                     + (weights.isEmpty()
@@ -233,27 +216,9 @@ final class ExportedSession {
         return byteSize;
     }
 
-    /** Wakes the weights, all or none. Returns their bytes. */
+    /** Wakes the weights. Returns their bytes. */
     long wake() {
-        return all(SleepingWeights::wake, SleepingWeights::sleep);
-    }
-
-    private long all(ToLongFunction<SleepingWeights> move, ToLongFunction<SleepingWeights> undo) {
-        long sum = 0;
-        final List<SleepingWeights> done = new ArrayList<>();
-        try {
-            for (final SleepingWeights each : weights) {
-                sum += move.applyAsLong(each);
-                done.add(each);
-            }
-            return sum;
-        } catch (Throwable e) {
-            final Failures failed = new Failures();
-            failed.add(e);
-            done.forEach(each -> failed.run(() -> undo.applyAsLong(each)));
-            failed.throwIfAny();
-            throw e;
-        }
+        return weights.stream().mapToLong(SleepingWeights::wake).sum();
     }
 
     /** Frees what the weights have of the host, once ONNX Runtime has no more use of them. */

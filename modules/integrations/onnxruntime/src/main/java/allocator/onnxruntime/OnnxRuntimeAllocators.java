@@ -166,8 +166,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     }
 
     /**
-     * Returns memory to a device: what is free, or else the weights of the session that costs the least, of those that
-     * have no run in flight. The cost is the time of a wake times the rate of use, for each byte. Throws nothing.
+     * Returns memory to a device: what is free, or else the weights of the session that was used least, of those that
+     * have no run in flight. Throws nothing.
      *
      * @return whether memory was returned
      */
@@ -176,18 +176,15 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             if (memory.shrink().bytesReleased() > 0) {
                 return true;
             }
-            final List<AllocatorSession> open;
+            final Map<AllocatorSession, Double> uses = new IdentityHashMap<>();
             synchronized (this) {
-                open = List.copyOf(sessions);
+                sessions.forEach(session -> uses.put(session, session.recentRuns()));
             }
-            final Map<AllocatorSession, Double> costs = new IdentityHashMap<>();
-            open.forEach(session -> costs.put(session, session.sleepCost(memory)));
-            return costs.entrySet().stream()
-                    .filter(session -> session.getValue() < Double.POSITIVE_INFINITY)
+            return uses.entrySet().stream()
                     .sorted(Map.Entry.comparingByValue())
-                    .anyMatch(session -> session.getKey().trySleep());
+                    .anyMatch(session -> session.getKey().trySleep(memory));
         } catch (RuntimeException e) {
-            return false; // such as a stream that is being captured
+            return false; // such as that a stream is captured
         }
     }
 

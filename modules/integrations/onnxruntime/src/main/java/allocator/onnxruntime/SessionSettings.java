@@ -2,40 +2,34 @@ package allocator.onnxruntime;
 
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
-import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Settings of one session's memory: name, budget, decorator, profiling, sleep. Immutable; start from {@link #DEFAULT}.
- */
+/** Settings of one session's memory: name, budget, decorator, profiling. Immutable; start from {@link #DEFAULT}. */
 public final class SessionSettings {
-    /** No name, so the model's is used; no budget; no decorator; no profiling; no sleep when idle. */
+    /** No name, so the model's is used; no budget; no decorator; no profiling. */
     public static final SessionSettings DEFAULT = new SessionSettings(
-            null, AllocatorStats.UNLIMITED, AllocatorStats.UNLIMITED, UnaryOperator.identity(), false, null);
+            null, AllocatorStats.UNLIMITED, AllocatorStats.UNLIMITED, UnaryOperator.identity(), false);
 
     private final @Nullable String name;
     private final long budget;
     private final long gpuBudget;
     private final UnaryOperator<Allocator> decorator;
     private final boolean isProfiled;
-    private final @Nullable Duration idleSleep;
 
     private SessionSettings(
             @Nullable String name,
             long budget,
             long gpuBudget,
             UnaryOperator<Allocator> decorator,
-            boolean isProfiled,
-            @Nullable Duration idleSleep) {
+            boolean isProfiled) {
         this.name = name;
         this.budget = budget;
         this.gpuBudget = gpuBudget;
         this.decorator = decorator;
         this.isProfiled = isProfiled;
-        this.idleSleep = idleSleep;
     }
 
     /**
@@ -45,12 +39,7 @@ public final class SessionSettings {
      */
     public SessionSettings withName(String sessionName) {
         return new SessionSettings(
-                Objects.requireNonNull(sessionName, "sessionName"),
-                budget,
-                gpuBudget,
-                decorator,
-                isProfiled,
-                idleSleep);
+                Objects.requireNonNull(sessionName, "sessionName"), budget, gpuBudget, decorator, isProfiled);
     }
 
     /**
@@ -60,7 +49,7 @@ public final class SessionSettings {
      * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
      */
     public SessionSettings withBudget(long bytes) {
-        return new SessionSettings(name, bytes, gpuBudget, decorator, isProfiled, idleSleep);
+        return new SessionSettings(name, bytes, gpuBudget, decorator, isProfiled);
     }
 
     /**
@@ -70,7 +59,7 @@ public final class SessionSettings {
      * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
      */
     public SessionSettings withGpuBudget(long bytes) {
-        return new SessionSettings(name, budget, bytes, decorator, isProfiled, idleSleep);
+        return new SessionSettings(name, budget, bytes, decorator, isProfiled);
     }
 
     /**
@@ -81,8 +70,7 @@ public final class SessionSettings {
      *     each session
      */
     public SessionSettings withDecorator(UnaryOperator<Allocator> wrapper) {
-        return new SessionSettings(
-                name, budget, gpuBudget, Objects.requireNonNull(wrapper, "wrapper"), isProfiled, idleSleep);
+        return new SessionSettings(name, budget, gpuBudget, Objects.requireNonNull(wrapper, "wrapper"), isProfiled);
     }
 
     /**
@@ -91,25 +79,7 @@ public final class SessionSettings {
      * options a profile of the caller's own is replaced, and off afterwards.
      */
     public SessionSettings withProfiling() {
-        return new SessionSettings(name, budget, gpuBudget, decorator, true, idleSleep);
-    }
-
-    /**
-     * {@return these settings with sleep when idle: as {@link AllocatorSession#sleep} does, when no run has ended for a
-     * while, on a thread of its own} A session that cannot sleep stays awake, and the log says why.
-     *
-     * @param idle how long, at least a millisecond
-     * @throws IllegalArgumentException if it is shorter
-     */
-    public SessionSettings withIdleSleep(Duration idle) {
-        if (idle.compareTo(Duration.ofMillis(1)) < 0) {
-            throw new IllegalArgumentException("a session sleeps after " + idle + "; it is at least a millisecond");
-        }
-        return new SessionSettings(name, budget, gpuBudget, decorator, isProfiled, idle);
-    }
-
-    Optional<Duration> idleSleep() {
-        return Optional.ofNullable(idleSleep);
+        return new SessionSettings(name, budget, gpuBudget, decorator, true);
     }
 
     Optional<String> name() {

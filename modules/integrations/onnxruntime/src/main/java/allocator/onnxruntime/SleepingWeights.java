@@ -15,12 +15,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The weights of a session on one GPU: what ONNX Runtime has reserved on pages of their own. Asleep they are one block
  * of pinned memory, which stays for the next sleep, as pinning is slow. The caller makes one call at a time, while no
- * run is in flight; {@link #bytesAsleep} and {@link #order} may be called at any time.
+ * run is in flight; {@link #bytesAsleep} may be called at any time.
  */
 final class SleepingWeights {
-    /** What a wake is expected to copy in a second, before the first one. */
-    private static final double BYTES_PER_SECOND = 25e9;
-
     private final ExportedAllocator export;
     private final InstalledMemory device;
     private final InstalledMemory host;
@@ -33,7 +30,6 @@ final class SleepingWeights {
     private long copyBytes;
     private @Nullable SyncStream stream;
     private volatile long bytesAsleep;
-    private volatile double bytesPerSecond = BYTES_PER_SECOND;
 
     SleepingWeights(ExportedAllocator export, InstalledMemory device, InstalledMemory host, RemappableReserves pages) {
         this.export = export;
@@ -64,11 +60,6 @@ final class SleepingWeights {
     /** Returns the bytes of a memory that a sleep gives back; 0 if they sleep, or it is another memory. */
     long bytesAwake(InstalledMemory of) {
         return of == device && bytesAsleep == 0 ? sum(awake()) : 0;
-    }
-
-    /** Returns the bytes that a second of waking costs. */
-    double bytesPerSecond() {
-        return bytesPerSecond;
     }
 
     /** Copies the weights to the host and gives their pages back, all or none. Returns their bytes. */
@@ -103,7 +94,6 @@ final class SleepingWeights {
     /** Gives the weights pages and copies them back, all or none. Returns their bytes. */
     long wake() {
         final long byteSize = bytesAsleep;
-        final long start = System.nanoTime();
         try {
             long offset = 0;
             for (final Map.Entry<Long, Long> reserve : reserves.entrySet()) {
@@ -112,7 +102,6 @@ final class SleepingWeights {
             }
             if (byteSize > 0) {
                 stream().flush();
-                bytesPerSecond = byteSize * 1e9 / Math.max(1, System.nanoTime() - start);
             }
         } catch (Throwable e) {
             final Failures failures = new Failures();

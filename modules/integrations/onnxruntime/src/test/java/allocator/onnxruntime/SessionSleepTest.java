@@ -65,7 +65,8 @@ class SessionSleepTest {
     }
 
     /** Opens a session, and reserves its weights while it is opened. */
-    private AllocatorSession open(SessionSettings settings, long... weights) throws OrtException {
+    private AllocatorSession open(long... weights) throws OrtException {
+        final SessionSettings settings = SessionSettings.DEFAULT.withName("session " + sessions.size());
         final AllocatorSession session;
         try (SessionOptions options = new SessionOptions()) {
             session = memory.openSession(IdentityModel.bytes(), "identity", options, settings);
@@ -79,10 +80,6 @@ class SessionSleepTest {
         }
         driver.devices().ctxSynchronize(0);
         return session;
-    }
-
-    private AllocatorSession open(long... weights) throws OrtException {
-        return open(SessionSettings.DEFAULT.withName("session " + sessions.size()), weights);
     }
 
     private static ExportedAllocator exported(AllocatorSession session) {
@@ -276,9 +273,9 @@ class SessionSleepTest {
     @Test
     void anIdleSessionSleepsByItself() throws Exception {
         install();
-        assertThrows(IllegalArgumentException.class, () -> SessionSettings.DEFAULT.withIdleSleep(Duration.ZERO));
-        final AllocatorSession session =
-                open(SessionSettings.DEFAULT.withName("idle").withIdleSleep(Duration.ofMillis(20)), 4 * MIB);
+        final AllocatorSession session = open(4 * MIB);
+        assertThrows(IllegalArgumentException.class, () -> session.setIdleSleep(Duration.ZERO));
+        session.setIdleSleep(Duration.ofMillis(20));
         final AllocatorSession other = open(4 * MIB);
         for (int i = 0; i < 2; i++) {
             while (!session.isAsleep()) {
