@@ -14,6 +14,7 @@ import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.onnxruntime.support.IdentityModel;
+import allocator.provider.support.budget.Budget;
 import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorStats;
 import allocator.spi.EpFactory;
@@ -268,6 +269,29 @@ class SessionSleepTest {
         run(seldom);
         requireWeights(seldom);
         assertFalse(often.isAsleep(), "a shrink made room");
+    }
+
+    @Test
+    void aLimitOfTheDeviceMakesSessionsTakeTurns() throws OrtException {
+        install();
+        final Budget device = Budget.ofMemory(memory.gpu(0).info());
+        device.setLimit(14 * MIB);
+        try {
+            for (int i = 0; i < 5; i++) {
+                open(4 * MIB);
+            }
+            final Random random = new Random(1);
+            for (int i = 0; i < 50; i++) {
+                final AllocatorSession session = sessions.get(random.nextInt(5));
+                session.begin();
+                requireWeights(session);
+                session.end();
+                assertThat(sessions).filteredOn(AllocatorSession::isAsleep).hasSize(2);
+                assertEquals(12 * MIB, usedBytes());
+            }
+        } finally {
+            device.setLimit(Long.MAX_VALUE);
+        }
     }
 
     @Test
