@@ -104,9 +104,10 @@ public final class ReservePages extends AllocatorWrapper implements RemappableRe
         return byteSize <= mask || byteSize > Long.MAX_VALUE - mask ? byteSize : (byteSize + mask) & ~mask;
     }
 
-    /** {@return the bytes that were requested for a reserve, with pages or without} */
+    /** {@return the bytes that were requested for a reserve, with pages or without; {@code 0} if there is none} */
     public long requestedSize(long address) {
-        return reserves.get(address).requested;
+        final Reserve found = reserves.get(address);
+        return found == null ? 0 : found.requested;
     }
 
     @Override

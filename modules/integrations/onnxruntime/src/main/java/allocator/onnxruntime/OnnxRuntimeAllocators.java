@@ -33,7 +33,6 @@ import allocator.spi.OptionKey;
 import allocator.spi.ShrinkReport;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -176,13 +175,14 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             if (memory.shrink().bytesReleased() > 0) {
                 return true;
             }
-            final Map<AllocatorSession, Double> uses = new IdentityHashMap<>();
+            final List<AllocatorSession> open;
             synchronized (this) {
-                sessions.forEach(session -> uses.put(session, session.recentRuns()));
+                open = List.copyOf(sessions);
             }
-            return uses.entrySet().stream()
-                    .sorted(Map.Entry.comparingByValue())
-                    .anyMatch(session -> session.getKey().trySleep(memory));
+            return open.stream()
+                    .map(session -> Map.entry(session.recentRuns(), session))
+                    .sorted(Map.Entry.comparingByKey())
+                    .anyMatch(session -> session.getValue().trySleep(memory));
         } catch (RuntimeException e) {
             return false; // such as that a stream is captured
         }

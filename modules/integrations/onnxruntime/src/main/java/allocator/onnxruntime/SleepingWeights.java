@@ -10,7 +10,6 @@ import allocator.spi.SpiLevel;
 import allocator.spi.SyncStream;
 import java.util.Map;
 import java.util.TreeMap;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The weights of a session on one GPU: what ONNX Runtime has reserved on pages of their own. Asleep they are one block
@@ -28,7 +27,6 @@ final class SleepingWeights {
 
     private long copy;
     private long copyBytes;
-    private @Nullable SyncStream stream;
     private volatile long bytesAsleep;
 
     SleepingWeights(ExportedAllocator export, InstalledMemory device, InstalledMemory host, RemappableReserves pages) {
@@ -70,12 +68,14 @@ final class SleepingWeights {
             return 0;
         }
         requireCopy(byteSize);
-        long offset = 0;
-        for (final Map.Entry<Long, Long> reserve : sizes.entrySet()) {
-            copy(onDevice(reserve.getKey(), reserve.getValue()), onHost(offset, reserve.getValue()));
-            offset += reserve.getValue();
+        try (SyncStream stream = device.target().createStream()) {
+            long offset = 0;
+            for (final Map.Entry<Long, Long> reserve : sizes.entrySet()) {
+                copy(onDevice(reserve.getKey(), reserve.getValue()), onHost(offset, reserve.getValue()), stream);
+                offset += reserve.getValue();
+            }
+            stream.flush();
         }
-        stream().flush();
         reserves.putAll(sizes);
         bytesAsleep = byteSize;
         try {
@@ -94,15 +94,16 @@ final class SleepingWeights {
     /** Gives the weights pages and copies them back, all or none. Returns their bytes. */
     long wake() {
         final long byteSize = bytesAsleep;
-        try {
+        if (byteSize == 0) {
+            return 0;
+        }
+        try (SyncStream stream = device.target().createStream()) {
             long offset = 0;
             for (final Map.Entry<Long, Long> reserve : reserves.entrySet()) {
-                wake(reserve.getKey(), reserve.getValue(), offset);
+                wake(reserve.getKey(), reserve.getValue(), offset, stream);
                 offset += reserve.getValue();
             }
-            if (byteSize > 0) {
-                stream().flush();
-            }
+            stream.flush();
         } catch (Throwable e) {
             final Failures failures = new Failures();
             failures.add(e instanceof OutOfMemoryException exhausted ? noRoom(byteSize, exhausted) : e);
@@ -118,15 +119,15 @@ final class SleepingWeights {
         return byteSize;
     }
 
-    private void wake(long address, long byteSize, long offset) {
+    private void wake(long address, long byteSize, long offset, SyncStream stream) {
         if (pages.mappedBytes(address) > 0) { // it could not be unmapped
-            copy(onHost(offset, byteSize), onDevice(address, byteSize));
+            copy(onHost(offset, byteSize), onDevice(address, byteSize), stream);
             return;
         }
         device.withRoom(() -> {
             pages.map(address, (from, partBytes) -> {
                 final long part = Math.min(partBytes, byteSize - from);
-                copy(onHost(offset + from, part), onDevice(address + from, part));
+                copy(onHost(offset + from, part), onDevice(address + from, part), stream);
             });
             return address;
         });
@@ -153,18 +154,8 @@ final class SleepingWeights {
         return new MemoryRange(host.info(), copy + offset, byteSize);
     }
 
-    private void copy(MemoryRange source, MemoryRange target) {
-        device.target().dataTransfer().copy(source, target, stream());
-    }
-
-    private SyncStream stream() {
-        final SyncStream known = stream;
-        if (known != null) {
-            return known;
-        }
-        final SyncStream made = device.target().createStream();
-        stream = made;
-        return made;
+    private void copy(MemoryRange source, MemoryRange target, SyncStream stream) {
+        device.target().dataTransfer().copy(source, target, stream);
     }
 
     private void requireCopy(long byteSize) {
@@ -183,14 +174,10 @@ final class SleepingWeights {
         }
     }
 
-    /** Frees the copy, once ONNX Runtime has no more use of the weights. A second call tries again what failed. */
+    /** Frees the copy, once ONNX Runtime has no more use of the weights. A second call does nothing. */
     void close() {
         reserves.clear();
         bytesAsleep = 0;
-        if (stream != null) {
-            stream.close();
-            stream = null;
-        }
         freeCopy();
     }
 }
