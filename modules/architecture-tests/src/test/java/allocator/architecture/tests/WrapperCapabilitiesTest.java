@@ -26,6 +26,7 @@ import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.InspectableAllocator;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryType;
+import allocator.spi.PagedReserves;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
@@ -73,7 +74,7 @@ class WrapperCapabilitiesTest {
 
     /** Has every capability. */
     private static final class Able extends FakeAllocator.Full
-            implements HostAccessibleAllocator, InspectableAllocator, UnreturnedMemory, Unheard {
+            implements HostAccessibleAllocator, InspectableAllocator, PagedReserves, UnreturnedMemory, Unheard {
         Able() {
             super(MEMORY);
         }
@@ -95,6 +96,16 @@ class WrapperCapabilitiesTest {
 
         @Override
         public long returnAgain() {
+            return 0;
+        }
+
+        @Override
+        public long share(long address) {
+            return 0;
+        }
+
+        @Override
+        public long sharedBytes() {
             return 0;
         }
     }
@@ -209,6 +220,15 @@ class WrapperCapabilitiesTest {
                 assertThat(made.blocks().getAsLong()).isEqualTo(before);
             }
         }
+    }
+
+    /** Those of resources do not: their blocks may begin elsewhere than those of the allocator beneath. */
+    @ParameterizedTest
+    @EnumSource(names = {"RECORDED", "CALL_SITES", "MANAGED", "PLANNED"})
+    void thePagesOfReservesAreThoseOfTheWrappedAllocator(Wrapper wrapper) throws IOException {
+        final Able target = new Able();
+        assertThat(wrapper.maker.wrap(target).allocator().as(PagedReserves.class))
+                .containsSame(target);
     }
 
     @Test

@@ -99,6 +99,12 @@ class ExamplesTest {
         assertPageHas(() -> Examples.profile(model, INPUTS));
     }
 
+    @Test
+    void theModulePageShowsWhatSessionsWithOneCopyHold() throws Exception {
+        assumeTrue(Files.isReadable(Path.of("/proc/self/statm")), "weights are shared on Linux only");
+        assertPageHas(() -> Examples.weightsOnce(model, 4));
+    }
+
     private interface Sample {
         void run() throws OrtException;
     }

@@ -7,26 +7,27 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
-import java.util.zip.CRC32C;
 
 /**
- * Blocks with one copy in a {@link HostFile}, on Linux. The copy is mapped privately at each block's address, so a
- * write to a block copies the page: every block has the bytes that its owner expects, whatever the others write.
+ * Blocks with one copy in a {@link HostFile}, on Linux. The copy is mapped privately at each block's address, so a write
+ * to a block copies the page: every block has the bytes that its owner expects, whatever the others write.
  *
  * <p>The first block of some bytes makes the copy and is mapped to it as well, so no block is another one's source. For
  * that moment the bytes exist twice. A block that leaves gets memory of its own, in which nothing is, and the last one
- * ends the copy. One descriptor serves all copies; what is mapped for a call only is unmapped at its end.
+ * ends the copy. One descriptor serves all copies, and one mapping, which is not written, each of them.
+ *
+ * <p>A block is compared with the copies of its size, up to the first byte that differs, which is near for weights: a
+ * hash would read the block once more.
  *
  * <p>Not safe for use by several threads. The caller sees to it that no block is freed or written during a call.
  */
 final class SharedPages {
-    /** Those that a block divides, and the one that is there during a call. */
+    /** The parts into which a block divides a mapping, and the copy's own. */
     private static final int MOST_MAPPINGS = 3;
-
-    /** A buffer has no more bytes. */
-    private static final long MOST_AT_ONCE = 1 << 30;
 
     private static final int READ_AND_WRITE = LinuxCalls.PROT_READ | LinuxCalls.PROT_WRITE;
     private static final int IN_PLACE = LinuxCalls.MAP_PRIVATE | LinuxCalls.MAP_FIXED;
@@ -35,39 +36,30 @@ final class SharedPages {
     private final MemoryInfo info;
     private final ProcessMappings mappings;
     private final HostFile file;
-    private final Map<Content, Copy> copies = new HashMap<>();
+
+    /** By size. */
+    private final Map<Long, List<Copy>> copies = new HashMap<>();
 
     /** By the block's address. */
     private final Map<Long, Copy> blocks = new HashMap<>();
 
     private long savedBytes;
 
-    /** What distinguishes the bytes of blocks, but for rare ones, which a full comparison finds. */
-    private record Content(long byteSize, long hash) {
-        static Content of(MemorySegment bytes) {
-            final CRC32C hash = new CRC32C();
-            for (long from = 0; from < bytes.byteSize(); from += MOST_AT_ONCE) {
-                hash.update(bytes.asSlice(from, Math.min(MOST_AT_ONCE, bytes.byteSize() - from))
-                        .asByteBuffer());
-            }
-            return new Content(bytes.byteSize(), hash.getValue());
+    /** Bytes in the file, and how many blocks have them. */
+    private static final class Copy {
+        private final long byteSize;
+        private final int extent;
+        private MemorySegment bytes = MemorySegment.NULL;
+        private int users;
+
+        Copy(long byteSize, int extent) {
+            this.byteSize = byteSize;
+            this.extent = extent;
         }
 
         /** Returns the size as blocks are mapped. */
         long mappedBytes() {
             return HostHeap.wholePages(byteSize);
-        }
-    }
-
-    /** Bytes in the file, and how many blocks have them. */
-    private static final class Copy {
-        private final Content content;
-        private final int extent;
-        private int users;
-
-        Copy(Content content, int extent) {
-            this.content = content;
-            this.extent = extent;
         }
     }
 
@@ -104,15 +96,20 @@ final class SharedPages {
                     Shortage.ofDevice(info, byteSize, OutOfMemoryException.UNKNOWN));
         }
         final MemorySegment block = HostHeap.segment(address, byteSize);
-        final Content content = Content.of(block);
-        Copy copy = copies.get(content);
-        if (copy == null) {
-            copy = new Copy(content, file.create((int) (content.mappedBytes() / HostHeap.MAPPED_FROM)));
-            copies.put(content, copy);
-            savedBytes -= byteSize;
+        final List<Copy> ofSize = copies.computeIfAbsent(byteSize, _ -> new ArrayList<>());
+        for (final Copy copy : ofSize) {
+            if (copy.bytes.mismatch(block) < 0) {
+                join(block, copy);
+                return;
+            }
         }
+        final int extent = file.create((int) (HostHeap.wholePages(byteSize) / HostHeap.MAPPED_FROM));
+        final Copy copy = new Copy(byteSize, extent);
+        savedBytes -= byteSize;
         try {
-            share(block, copy);
+            fill(copy, block);
+            ofSize.add(copy);
+            join(block, copy);
         } finally {
             if (copy.users == 0) {
                 end(copy);
@@ -120,39 +117,37 @@ final class SharedPages {
         }
     }
 
-    private void share(MemorySegment block, Copy copy) {
-        final long mappedBytes = copy.content.mappedBytes();
-        final long view = map(0, copy, READ_AND_WRITE, LinuxCalls.MAP_SHARED);
+    private void fill(Copy copy, MemorySegment block) {
+        copy.bytes = HostHeap.segment(map(0, copy, READ_AND_WRITE, LinuxCalls.MAP_SHARED), copy.byteSize);
+        mappings.add(1);
+        copy.bytes.copyFrom(block);
+        map(copy.bytes.address(), copy, LinuxCalls.PROT_READ, LinuxCalls.MAP_SHARED | LinuxCalls.MAP_FIXED);
+    }
+
+    private void join(MemorySegment block, Copy copy) {
+        blocks.put(block.address(), copy); // before the call, as the Java heap may end
+        boolean isMapped = false;
         try {
-            final MemorySegment bytes = HostHeap.segment(view, block.byteSize());
-            if (copy.users == 0) {
-                bytes.copyFrom(block);
-            } else if (bytes.mismatch(block) >= 0) {
-                return;
-            }
-            blocks.put(block.address(), copy); // before the call, as the Java heap may end
-            try {
-                map(block.address(), copy, READ_AND_WRITE, IN_PLACE);
-            } catch (DeviceException | OutOfMemoryException e) {
-                blocks.remove(block.address());
-                if (mapOwn(block.address(), mappedBytes) >= 0) { // the system may have unmapped it before it failed
-                    block.copyFrom(bytes);
-                }
-                throw e;
-            }
-            savedBytes += block.byteSize();
-            copy.users++;
-            mappings.add(MOST_MAPPINGS - 1);
+            map(block.address(), copy, READ_AND_WRITE, IN_PLACE);
+            isMapped = true;
         } finally {
-            linux.munmap(view, mappedBytes);
+            if (!isMapped) {
+                blocks.remove(block.address());
+                if (mapOwn(block.address(), copy) >= 0) { // the system may have unmapped it before it failed
+                    block.copyFrom(copy.bytes);
+                }
+            }
         }
+        savedBytes += copy.byteSize;
+        copy.users++;
+        mappings.add(MOST_MAPPINGS - 1);
     }
 
     /** Maps a copy. Returns where. */
     private long map(long address, Copy copy, int protection, int flags) {
-        final long byteSize = copy.content.mappedBytes();
-        final long mapped =
-                linux.mmap(address, byteSize, protection, flags, file.descriptor(), copy.extent * HostHeap.MAPPED_FROM);
+        final long byteSize = copy.mappedBytes();
+        final long mapped = linux.mmap(
+                address, byteSize, protection, flags, file.descriptor(), copy.extent * HostHeap.MAPPED_FROM);
         if (mapped < 0) {
             throw failure(mapped, byteSize);
         }
@@ -164,29 +159,30 @@ final class SharedPages {
     }
 
     /** Maps memory of its own in place of a block. Returns what the system does. */
-    private long mapOwn(long address, long byteSize) {
-        return linux.mmap(address, byteSize, READ_AND_WRITE, IN_PLACE | LinuxCalls.MAP_ANONYMOUS, HostFile.NONE, 0);
+    private long mapOwn(long address, Copy copy) {
+        final int flags = IN_PLACE | LinuxCalls.MAP_ANONYMOUS;
+        return linux.mmap(address, copy.mappedBytes(), READ_AND_WRITE, flags, HostFile.NONE, 0);
     }
 
     /**
      * Gives a block memory of its own, without its bytes, if it has a copy with others.
      *
      * @throws AllocatorException if that fails: it has the copy then; or if the copy cannot end, which a later block
-     *     with such bytes uses then
+     *     with such bytes has then
      */
     void leave(long address) {
         final Copy copy = blocks.get(address);
         if (copy == null) {
             return;
         }
-        final long result = mapOwn(address, copy.content.mappedBytes());
+        final long result = mapOwn(address, copy);
         if (result < 0) {
-            throw failure(result, copy.content.byteSize);
+            throw failure(result, copy.byteSize);
         }
         blocks.remove(address);
         mappings.add(1 - MOST_MAPPINGS);
         copy.users--;
-        savedBytes -= copy.content.byteSize;
+        savedBytes -= copy.byteSize;
         if (copy.users == 0) {
             end(copy);
         }
@@ -194,8 +190,12 @@ final class SharedPages {
 
     private void end(Copy copy) {
         file.release(copy.extent);
-        copies.remove(copy.content);
-        savedBytes += copy.content.byteSize;
+        savedBytes += copy.byteSize;
+        copies.getOrDefault(copy.byteSize, List.of()).remove(copy);
+        if (copy.bytes.address() != 0) {
+            linux.munmap(copy.bytes.address(), copy.mappedBytes());
+            mappings.add(-1);
+        }
     }
 
     /** Closes the file, once no block is mapped to it. */

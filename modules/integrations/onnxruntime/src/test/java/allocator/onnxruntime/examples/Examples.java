@@ -147,6 +147,26 @@ public final class Examples {
         return new long[] {shared, 4 * alone};
     }
 
+    /** The sample of the module's page for weights: sessions with a copy each, then with one for all. */
+    public static void weightsOnce(Path model, int count) throws OrtException {
+        for (final String sharing : List.of("0", "1")) {
+            try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
+                    .provider("cpu-reference")
+                    .option(OnnxRuntimeAllocators.SHARE_WEIGHTS, sharing)
+                    .install()) {
+                final List<AllocatorSession> sessions = new ArrayList<>();
+                for (int i = 0; i < count; i++) {
+                    sessions.add(memory.openSession(model));
+                }
+                System.out.println("held " + memory.stats().bytesHeld() + "; "
+                        + memory.memories().getFirst());
+                for (final AllocatorSession session : sessions) {
+                    session.close();
+                }
+            }
+        }
+    }
+
     /** Gives memory back after a burst. Returns what went back. */
     public static ShrinkReport shrink(Path model, Inputs inputs, Runnable afterBurst) throws OrtException {
         try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())

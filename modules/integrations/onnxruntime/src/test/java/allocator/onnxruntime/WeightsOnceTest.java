@@ -1,0 +1,319 @@
+package allocator.onnxruntime;
+
+import static allocator.onnxruntime.support.Protobuf.field;
+import static allocator.onnxruntime.support.Protobuf.message;
+import static allocator.onnxruntime.support.Protobuf.number;
+import static allocator.onnxruntime.support.Protobuf.text;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import ai.onnxruntime.OnnxTensor;
+import ai.onnxruntime.OrtEnvironment;
+import ai.onnxruntime.OrtException;
+import ai.onnxruntime.OrtSession;
+import ai.onnxruntime.OrtSession.SessionOptions;
+import java.io.BufferedOutputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What many sessions of one model take, with a copy of the weights each and with one: {@code weights-once.md}. */
+@Tag("thorough")
+class WeightsOnceTest {
+    private static final int SESSIONS = 200;
+    private static final int ROUNDS = 12;
+    private static final double MIB = 1 << 20;
+    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+
+    @TempDir
+    private static Path folder;
+
+    @BeforeEach
+    void requireLinux() {
+        assumeTrue(Files.isReadable(Path.of("/proc/self/smaps_rollup")), "weights are shared on Linux only");
+    }
+
+    private static OnnxRuntimeAllocators install(boolean isSharing) {
+        return OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
+                .provider("cpu-reference")
+                .option(OnnxRuntimeAllocators.SHARE_WEIGHTS, isSharing ? "1" : "0")
+                .install();
+    }
+
+    private static AllocatorSession open(OnnxRuntimeAllocators memory, Path model, boolean packs) throws OrtException {
+        try (SessionOptions options = new SessionOptions()) {
+            options.setIntraOpNumThreads(1);
+            options.addConfigEntry("session.disable_prepacking", packs ? "0" : "1");
+            return memory.openSession(model, options, SessionSettings.DEFAULT);
+        }
+    }
+
+    private static Path model(String name) throws IOException {
+        final byte[] bytes = name.equals("squeezenet") ? SqueezeNet.bytes() : Models.TINY_BERT;
+        return Files.write(folder.resolve(name + ".onnx"), bytes);
+    }
+
+    private static Map<String, OnnxTensor> inputs(String name) throws OrtException {
+        if (!name.equals("squeezenet")) {
+            return Models.inputs(1, 64, 1);
+        }
+        final float[] image = new float[3 * 64 * 64];
+        Arrays.setAll(image, i -> i % 7);
+        return Map.of(
+                "image",
+                OnnxTensor.createTensor(
+                        OrtEnvironment.getEnvironment(), FloatBuffer.wrap(image), new long[] {1, 3, 64, 64}));
+    }
+
+    /** The resident bytes of the process; pages that are mapped more than once count once. */
+    private static long proportional() throws IOException {
+        System.gc();
+        try (Stream<String> lines = Files.lines(Path.of("/proc/self/smaps_rollup"))) {
+            return lines.filter(line -> line.startsWith("Pss:"))
+                            .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")))
+                            .sum()
+                    << 10;
+        }
+    }
+
+    private static int output(AllocatorSession session, Map<String, OnnxTensor> inputs) throws OrtException {
+        try (OrtSession.Result result = session.run(inputs)) {
+            final ByteBuffer bytes = ((OnnxTensor) result.get(0)).getByteBuffer();
+            return bytes.hashCode();
+        }
+    }
+
+    /** What sessions of a model take after a run each, in bytes. */
+    private record Taken(long held, long saved, long resident) {
+        static Taken by(Path model, String name, int count, boolean isSharing, boolean packs)
+                throws OrtException, IOException {
+            final Map<String, OnnxTensor> inputs = inputs(name);
+            try (OnnxRuntimeAllocators memory = install(isSharing)) {
+                final long before = proportional();
+                final List<AllocatorSession> sessions = new ArrayList<>();
+                int expected = 0;
+                for (int i = 0; i < count; i++) {
+                    sessions.add(open(memory, model, packs));
+                    final int output = output(sessions.getLast(), inputs);
+                    expected = i == 0 ? output : expected;
+                    assertEquals(expected, output);
+                }
+                memory.shrink();
+                final InstalledMemory cpu = memory.memories().getFirst();
+                final Taken taken =
+                        new Taken(memory.stats().bytesHeld(), cpu.bytesShared(), proportional() - before);
+                for (final AllocatorSession session : sessions) {
+                    session.close();
+                }
+                return taken;
+            } finally {
+                inputs.values().forEach(OnnxTensor::close);
+            }
+        }
+
+        private String row(String name, int count, boolean isSharing, boolean packs) {
+            return String.format(
+                    "| %s | %s | %d | %s | %.1f | %.1f | %.1f |",
+                    name, packs ? "yes" : "no", count, isSharing ? "one" : "each", held / MIB, saved / MIB, resident / MIB);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"tiny_bert, true", "squeezenet, true", "squeezenet, false"})
+    void manySessionsHoldOneCopy(String name, boolean packs) throws OrtException, IOException {
+        final Path model = model(name);
+        Taken.by(model, name, 2, true, packs); // what ONNX Runtime and the JVM take once
+        final Taken one = Taken.by(model, name, 1, true, packs);
+        final Taken each = Taken.by(model, name, SESSIONS, false, packs);
+        final Taken once = Taken.by(model, name, SESSIONS, true, packs);
+        System.out.println(one.row(name, 1, true, packs));
+        System.out.println(each.row(name, SESSIONS, false, packs));
+        System.out.println(once.row(name, SESSIONS, true, packs));
+        // The blocks below 64 KiB are not shared.
+        assertTrue(once.held() <= 1.3 * one.held() + SESSIONS * 20_000L, once + " of " + one);
+        assertTrue(!name.equals("tiny_bert") || once.resident() < 0.7 * each.resident(), once + " of " + each);
+    }
+
+    /** Processor time of an opening and of a run, of sessions with and without sharing in turn. */
+    @ParameterizedTest
+    @CsvSource({"tiny_bert, true", "squeezenet, true", "squeezenet, false"})
+    void openingsAndRunsTakeAsLong(String name, boolean packs) throws OrtException, IOException {
+        final Path model = model(name);
+        final double[][] openings = new double[2][ROUNDS];
+        final double[][] runs = new double[2][ROUNDS];
+        for (int round = -2; round < ROUNDS; round++) {
+            for (int sharing = 0; sharing < 2; sharing++) {
+                final Map<String, OnnxTensor> inputs = inputs(name);
+                try (OnnxRuntimeAllocators memory = install(sharing == 1);
+                        AllocatorSession first = open(memory, model, packs)) {
+                    final List<AllocatorSession> sessions = new ArrayList<>();
+                    final long start = THREADS.getCurrentThreadCpuTime();
+                    for (int i = 0; i < 10; i++) {
+                        sessions.add(open(memory, model, packs));
+                    }
+                    final long opened = THREADS.getCurrentThreadCpuTime();
+                    for (final AllocatorSession session : sessions) {
+                        output(session, inputs);
+                    }
+                    final long begun = THREADS.getCurrentThreadCpuTime();
+                    for (int i = 0; i < 400; i++) {
+                        output(sessions.get(i % 10), inputs);
+                    }
+                    final long ended = THREADS.getCurrentThreadCpuTime();
+                    if (round >= 0) {
+                        openings[sharing][round] = (opened - start) / 10e6;
+                        runs[sharing][round] = (ended - begun) / 400e6;
+                    }
+                    for (final AllocatorSession session : sessions) {
+                        session.close();
+                    }
+                    assertEquals(0, memory.memories().getFirst().bytesShared());
+                } finally {
+                    inputs.values().forEach(OnnxTensor::close);
+                }
+            }
+        }
+        System.out.printf(
+                "| %s | %s | %.2f | %.2f | %.3f | %.4f | %.4f | %.3f |%n",
+                name,
+                packs ? "yes" : "no",
+                median(openings[0]),
+                median(openings[1]),
+                ratio(openings),
+                median(runs[0]),
+                median(runs[1]),
+                ratio(runs));
+    }
+
+    private static double median(double[] values) {
+        final double[] sorted = values.clone();
+        Arrays.sort(sorted);
+        return sorted[sorted.length / 2];
+    }
+
+    /** The median of the ratios of neighbours. */
+    private static double ratio(double[][] pairs) {
+        final double[] ratios = new double[pairs[0].length];
+        Arrays.setAll(ratios, i -> pairs[1][i] / pairs[0][i]);
+        return median(ratios);
+    }
+
+    /** Four matrices of 256 MiB, one after the other. */
+    @Test
+    void eightSessionsOfAGibibyteHoldOneCopy() throws OrtException, IOException {
+        final Path model = folder.resolve("gibibyte.onnx");
+        writeMatrices(model, 4, 8192);
+        final int[] counts = {1, 8};
+        final long[] held = new long[2];
+        final long[] resident = new long[2];
+        final int[] outputs = new int[2];
+        final float[] row = new float[8192];
+        Arrays.setAll(row, i -> i % 5);
+        for (int step = 0; step < 2; step++) {
+            try (OnnxRuntimeAllocators memory = install(true);
+                    OnnxTensor x = OnnxTensor.createTensor(OrtEnvironment.getEnvironment(), new float[][] {row})) {
+                final long before = proportional();
+                final List<AllocatorSession> sessions = new ArrayList<>();
+                for (int i = 0; i < counts[step]; i++) {
+                    final long start = System.nanoTime();
+                    sessions.add(open(memory, model, true));
+                    System.out.printf("opened in %.2f s%n", (System.nanoTime() - start) / 1e9);
+                }
+                for (final AllocatorSession session : sessions) {
+                    final int output = output(session, Map.of("x", x));
+                    assertTrue(session == sessions.getFirst() || output == outputs[step], "outputs differ");
+                    outputs[step] = output;
+                }
+                memory.shrink();
+                held[step] = memory.stats().bytesHeld();
+                resident[step] = proportional() - before;
+                System.out.printf(
+                        "| 1 GiB | yes | %d | one | %.1f | %.1f | %.1f |%n",
+                        counts[step],
+                        held[step] / MIB,
+                        memory.memories().getFirst().bytesShared() / MIB,
+                        resident[step] / MIB);
+                for (final AllocatorSession session : sessions) {
+                    session.close();
+                }
+            }
+        }
+        assertEquals(outputs[0], outputs[1]);
+        assertTrue(held[1] <= 1.05 * held[0], held[1] + " of " + held[0]);
+        assertTrue(resident[1] <= 1.05 * resident[0], resident[1] + " of " + resident[0]);
+    }
+
+    /** Writes {@code y = x w0 w1 ...} with random square matrices. */
+    private static void writeMatrices(Path file, int count, int length) throws IOException {
+        final byte[][] tensors = new byte[count][];
+        final byte[][] nodes = new byte[count][];
+        final int byteSize = length * length * Float.BYTES;
+        long graphBytes = 0;
+        for (int i = 0; i < count; i++) {
+            final byte[] head = message(
+                    number(1, length), number(1, length), number(2, 1), text(8, "w" + i), varint(9 << 3 | 2), varint(byteSize));
+            tensors[i] = message(varint(5 << 3 | 2), varint(head.length + (long) byteSize), head);
+            nodes[i] = field(
+                    1,
+                    message(
+                            text(1, i == 0 ? "x" : "y" + (i - 1)),
+                            text(1, "w" + i),
+                            text(2, i == count - 1 ? "y" : "y" + i),
+                            text(4, "MatMul")));
+            graphBytes += tensors[i].length + (long) byteSize + nodes[i].length;
+        }
+        final byte[] ends =
+                message(text(2, "matrices"), field(11, value("x", length)), field(12, value("y", length)));
+        final SplittableRandom random = new SplittableRandom(5);
+        try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(file), 1 << 20)) {
+            out.write(message(number(1, 8), field(8, number(2, 13)), varint(7 << 3 | 2), varint(graphBytes + ends.length)));
+            out.write(message(nodes));
+            final ByteBuffer row = ByteBuffer.allocate(length * Float.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+            for (final byte[] tensor : tensors) {
+                out.write(tensor);
+                for (int i = 0; i < length; i++) {
+                    for (int j = 0; j < length; j++) {
+                        row.putFloat(j * Float.BYTES, ((int) random.nextLong() >> 8) * 0x1p-30f);
+                    }
+                    out.write(row.array());
+                }
+            }
+            out.write(ends);
+        }
+    }
+
+    private static byte[] value(String name, int length) {
+        final byte[] shape = message(field(1, number(1, 1)), field(1, number(1, length)));
+        return message(text(1, name), field(2, field(1, message(number(1, 1), field(2, shape)))));
+    }
+
+    private static byte[] varint(long value) {
+        final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        long rest = value;
+        for (; rest > 0x7F; rest >>>= 7) {
+            bytes.write((int) (rest & 0x7F) | 0x80);
+        }
+        bytes.write((int) rest);
+        return bytes.toByteArray();
+    }
+}
