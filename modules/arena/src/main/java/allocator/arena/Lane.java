@@ -233,7 +233,8 @@ final class Lane {
     private void repair() {
         final Repair.Live live = supply.repair();
         blocks.repair();
-        counters.recount(live.inUse() + blocks.reservedBytes(), live.requested() + blocks.requestedBytes());
+        final long reserved = blocks.reservedBytes();
+        counters.recount(live.inUse() + reserved, live.requested() + reserved);
         placement.step = BestFit.WHOLE;
     }
 
@@ -377,13 +378,13 @@ final class Lane {
         ConsistencyCheck.expect(inUse == check.inUseBytes() - unfinished.inUse() + reserved, "bytes in use", inUse);
         final long requested = counters.requested();
         ConsistencyCheck.expect(
-                requested == check.requestedBytes() - unfinished.requested() + blocks.requestedBytes(),
-                "requested bytes",
-                requested);
+                requested == check.requestedBytes() - unfinished.requested() + reserved, "requested bytes", requested);
         final long held = counters.held();
         final long supplied = supply.heldBytes(check);
         ConsistencyCheck.expect(
-                held == supplied + reserved + blocks.leavingBytes(), "bytes held, for chunks " + supplied, held);
+                held == supplied + blocks.heldByReserves() + blocks.leavingBytes(),
+                "bytes held, for chunks " + supplied,
+                held);
     }
 
     /**

@@ -96,7 +96,7 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
             try {
                 beginChange();
                 final int slot = sizes.find(address);
-                lane.counters.reserveFreed(byteSize, sizes.value(slot));
+                lane.counters.reserveFreed(sizes.value(slot));
                 lane.counters.returned(byteSize);
                 sizes.remove(slot);
                 endChange();
@@ -150,7 +150,8 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
             } else {
                 beginChange();
                 sizes.add(address, byteSize, null);
-                lane.counters.reserved(heldBytes(byteSize), byteSize);
+                lane.counters.reserved(byteSize);
+                lane.counters.hold(heldBytes(byteSize) - byteSize);
                 endChange();
             }
         } finally {
@@ -181,7 +182,7 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
             beginChange();
             final long requested = sizes.value(slot);
             sizes.setValue(slot, -heldBytes(requested));
-            lane.counters.reserveFreed(heldBytes(requested), requested);
+            lane.counters.reserveFreed(requested);
             endChange();
             lane.placement.step = BestFit.WHOLE;
         } finally {
@@ -298,7 +299,8 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
         int listed = 0;
         for (int slot = 0; slot < sizes.capacity(); slot++) {
             if (sizes.address(slot) != 0) {
-                sizes.setValue(slot, -heldBytesAt(slot));
+                final long size = sizes.value(slot);
+                sizes.setValue(slot, size < 0 ? size : -heldBytes(size));
                 closing[listed++] = sizes.address(slot);
             }
         }
@@ -352,13 +354,8 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
     }
 
     /** Returns the bytes that a reserve takes. */
-    long heldBytes(long requested) {
+    private long heldBytes(long requested) {
         return lanes.upstream.reserveBytes(requested);
-    }
-
-    private long heldBytesAt(int slot) {
-        final long size = sizes.value(slot);
-        return size < 0 ? -size : heldBytes(size);
     }
 
     /** Returns the size of a reserve as requested; -1 if none starts there. Under the lane's lock. */
@@ -372,11 +369,11 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
         return sum(false) - shared;
     }
 
-    /** Returns the bytes requested for all reserves, of those with one copy once. Under the lane's lock. */
-    long requestedBytes() {
+    /** Returns the same with what whole pages add. Under the lane's lock. */
+    long heldByReserves() {
         long sum = -shared;
         for (int slot = 0; slot < sizes.capacity(); slot++) {
-            sum += sizes.address(slot) == 0 ? 0 : Math.max(0, sizes.value(slot));
+            sum += sizes.address(slot) == 0 ? 0 : heldBytes(Math.max(0, sizes.value(slot)));
         }
         return sum;
     }
@@ -390,7 +387,7 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
         long sum = 0;
         for (int slot = 0; slot < sizes.capacity(); slot++) {
             if (sizes.address(slot) != 0 && isLeaving == sizes.value(slot) < 0) {
-                sum += heldBytesAt(slot);
+                sum += Math.abs(sizes.value(slot));
             }
         }
         return sum;
@@ -405,7 +402,7 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
             if (address != 0) {
                 blocks.add(
                         byteSize > 0
-                                ? new Chunk(address, heldBytes(byteSize), byteSize, State.LIVE, 0)
+                                ? new Chunk(address, byteSize, byteSize, State.LIVE, 0)
                                 : new Chunk(address, -byteSize, 0, State.UNRETURNED, 0));
             }
         }

@@ -102,25 +102,25 @@ public final class Counters {
     }
 
     /** Counts a reserve. */
-    public void reserved(long byteSize, long requestedSize) {
+    public void reserved(long byteSize) {
         beforeReserves(byteSize);
         hold(byteSize);
-        allocated(byteSize, requestedSize);
+        allocated(byteSize, byteSize);
         allocs++;
         reserves++;
     }
 
     /** Counts the free of a reserve. */
-    public void reserveFreed(long byteSize, long requestedSize) {
+    public void reserveFreed(long byteSize) {
         beforeReserves(-byteSize);
-        freed(byteSize, requestedSize);
+        freed(byteSize, byteSize);
         peakInUse = inUse;
     }
 
     /** Counts reserves that have one copy once: they save so many bytes more, or less if it is negative. */
     public void shared(long more) {
         returned(more);
-        reserveFreed(more, more);
+        reserveFreed(more);
     }
 
     private void beforeReserves(long more) {

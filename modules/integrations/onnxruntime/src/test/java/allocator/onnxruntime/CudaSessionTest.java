@@ -307,18 +307,19 @@ class CudaSessionTest {
                     }
                     return runs;
                 });
-                final long held = memory.gpu(0).stats().bytesInUse();
-                for (int cycle = 0; cycle < RUNS; cycle++) {
-                    assertTrue(session.sleep() >= LAYERS * 16 * MIB);
-                    assertTrue(session.isAsleep());
-                    assertArrayEquals(expected, SmallModels.runDeep(session::run, 1));
+                final long inUse = session.gpu(0).stats().bytesInUse();
+                try {
+                    for (int cycle = 0; cycle < RUNS; cycle++) {
+                        assertTrue(session.sleep() >= LAYERS * 16 * MIB);
+                        assertTrue(session.isAsleep());
+                        assertArrayEquals(expected, SmallModels.runDeep(session::run, 1));
+                    }
+                    System.out.println("beside another session: " + times(memory, session, 50));
+                } finally {
+                    isDone.set(true);
                 }
-                System.out.println("beside another session: " + times(memory, session, 50));
-                isDone.set(true);
                 System.out.println(RUNS + " cycles beside " + load.get() + " runs of another session");
-                assertEquals(held, memory.gpu(0).stats().bytesInUse(), "bytes in use");
-            } finally {
-                isDone.set(true);
+                assertEquals(inUse, session.gpu(0).stats().bytesInUse());
             }
         }
 

@@ -48,8 +48,7 @@ class SharedWeightsTest {
         public long share(long address) {
             shares++;
             throw new OutOfMemoryException(
-                    "the test has no mapping",
-                    Shortage.ofDevice(info(), LEAST_BYTES, OutOfMemoryException.UNKNOWN));
+                    "the test has no mapping", Shortage.ofDevice(info(), LEAST_BYTES, OutOfMemoryException.UNKNOWN));
         }
 
         @Override
@@ -109,7 +108,9 @@ class SharedWeightsTest {
             sessions.add(Sessions.open(memory));
             final int[] expected = run(sessions.getFirst());
             memory.shrink();
-            final long large = weights(memory).values().stream().mapToLong(bytes -> bytes.length).sum();
+            final long large = weights(memory).values().stream()
+                    .mapToLong(bytes -> bytes.length)
+                    .sum();
             final long small = sessions.getFirst().stats().bytesInUse() - large;
             final long held = memory.stats().bytesHeld();
             assertTrue(large > 20 * small, large + " of weights, " + small + " of others");
@@ -122,13 +123,16 @@ class SharedWeightsTest {
                 memory.shrink();
                 assertEquals(held + i * small, memory.stats().bytesHeld());
             }
-            assertTrue(cpu(memory).toString().endsWith("of which shared weights save " + 5 * large), cpu(memory)::toString);
+            assertTrue(
+                    cpu(memory).toString().endsWith("of which shared weights save " + 5 * large),
+                    cpu(memory)::toString);
             assertEquals(Optional.empty(), cpu(memory).sharingObstacle());
             Collections.swap(sessions, 0, 3); // the first one is not the last to be closed
             Collections.swap(sessions, 5, 1);
             while (!sessions.isEmpty()) {
                 sessions.removeFirst().close();
-                assertEquals(Math.max(0, sessions.size() - 1) * large, cpu(memory).bytesShared());
+                assertEquals(
+                        Math.max(0, sessions.size() - 1) * large, cpu(memory).bytesShared());
                 for (final AllocatorSession session : sessions) {
                     assertArrayEquals(expected, run(session));
                 }
@@ -193,7 +197,8 @@ class SharedWeightsTest {
                 AllocatorSession second = Sessions.open(memory)) {
             assertArrayEquals(run(first), run(second));
             assertEquals(0, cpu(memory).bytesShared());
-            assertEquals(Optional.of("memory.share_weights is not set"), cpu(memory).sharingObstacle());
+            assertEquals(
+                    Optional.of("memory.share_weights is not set"), cpu(memory).sharingObstacle());
         }
         final var builder = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment());
         assertThrows(
@@ -298,8 +303,7 @@ class SharedWeightsTest {
     void aDecoratorDecidesWhetherItsSessionShares() throws OrtException {
         try (OnnxRuntimeAllocators memory = install("best-fit");
                 AllocatorSession plain = Sessions.open(memory);
-                AllocatorSession closed =
-                        Sessions.open(memory, SessionSettings.DEFAULT.withDecorator(Closed::new))) {
+                AllocatorSession closed = Sessions.open(memory, SessionSettings.DEFAULT.withDecorator(Closed::new))) {
             final int[] expected = run(plain);
             assertArrayEquals(expected, run(closed));
             assertEquals(0, cpu(memory).bytesShared());

@@ -120,8 +120,7 @@ class WeightsOnceTest {
                 }
                 memory.shrink();
                 final InstalledMemory cpu = memory.memories().getFirst();
-                final Taken taken =
-                        new Taken(memory.stats().bytesHeld(), cpu.bytesShared(), proportional() - before);
+                final Taken taken = new Taken(memory.stats().bytesHeld(), cpu.bytesShared(), proportional() - before);
                 for (final AllocatorSession session : sessions) {
                     session.close();
                 }
@@ -134,7 +133,13 @@ class WeightsOnceTest {
         private String row(String name, int count, boolean isSharing, boolean packs) {
             return String.format(
                     "| %s | %s | %d | %s | %.1f | %.1f | %.1f |",
-                    name, packs ? "yes" : "no", count, isSharing ? "one" : "each", held / MIB, saved / MIB, resident / MIB);
+                    name,
+                    packs ? "yes" : "no",
+                    count,
+                    isSharing ? "one" : "each",
+                    held / MIB,
+                    saved / MIB,
+                    resident / MIB);
         }
     }
 
@@ -271,7 +276,12 @@ class WeightsOnceTest {
         long graphBytes = 0;
         for (int i = 0; i < count; i++) {
             final byte[] head = message(
-                    number(1, length), number(1, length), number(2, 1), text(8, "w" + i), varint(9 << 3 | 2), varint(byteSize));
+                    number(1, length),
+                    number(1, length),
+                    number(2, 1),
+                    text(8, "w" + i),
+                    varint(9 << 3 | 2),
+                    varint(byteSize));
             tensors[i] = message(varint(5 << 3 | 2), varint(head.length + (long) byteSize), head);
             nodes[i] = field(
                     1,
@@ -282,11 +292,11 @@ class WeightsOnceTest {
                             text(4, "MatMul")));
             graphBytes += tensors[i].length + (long) byteSize + nodes[i].length;
         }
-        final byte[] ends =
-                message(text(2, "matrices"), field(11, value("x", length)), field(12, value("y", length)));
+        final byte[] ends = message(text(2, "matrices"), field(11, value("x", length)), field(12, value("y", length)));
         final SplittableRandom random = new SplittableRandom(5);
         try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(file), 1 << 20)) {
-            out.write(message(number(1, 8), field(8, number(2, 13)), varint(7 << 3 | 2), varint(graphBytes + ends.length)));
+            out.write(message(
+                    number(1, 8), field(8, number(2, 13)), varint(7 << 3 | 2), varint(graphBytes + ends.length)));
             out.write(message(nodes));
             final ByteBuffer row = ByteBuffer.allocate(length * Float.BYTES).order(ByteOrder.LITTLE_ENDIAN);
             for (final byte[] tensor : tensors) {
