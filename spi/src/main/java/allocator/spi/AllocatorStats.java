@@ -16,7 +16,8 @@ import java.util.Set;
  * bytes. A counter that an allocator does not maintain is {@code 0}; one that counts at all maintains what is in use,
  * requested and held, the peaks, and {@code numAllocs} (S-01). {@code limit} is {@link #UNLIMITED} if there is none.
  *
- * <p>Peaks, counts of calls and the largest size never fall (S-02).
+ * <p>Peaks, counts of calls and the largest size never fall (S-02). Reserves with one physical copy, as of
+ * {@link PagedReserves}, count once (S-01).
  *
  * <p>For every allocator {@code requestedBytesInUse <= bytesInUse <= bytesHeld <= peakBytesHeld}, and {@code bytesInUse
  * <= peakBytesInUse}; for an arena {@code bytesInUse + freeBytes == bytesHeld} (S-02).

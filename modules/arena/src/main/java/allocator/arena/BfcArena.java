@@ -198,7 +198,7 @@ public final class BfcArena {
      * @return the capability, empty if the upstream allocator does not have it
      */
     public Optional<PagedReserves> pagedReserves() {
-        return lanes.upstream.canShare() ? Optional.of(lanes.main.blocks) : Optional.empty();
+        return Optional.ofNullable(lanes.upstream.reserves()).map(_ -> lanes.main.blocks);
     }
 
     /**

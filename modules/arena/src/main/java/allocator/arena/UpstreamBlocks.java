@@ -195,21 +195,20 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
      */
     @Override
     public long share(long address) {
-        if (lane.locked(() -> sizeOfReserve(address)) < LEAST_BYTES) {
+        final PagedReserves reserves = lanes.upstream.reserves();
+        if (reserves == null || lane.locked(() -> sizeOfReserve(address)) < LEAST_BYTES) {
             return 0;
         }
         try {
-            return lanes.upstream.share(address);
+            return reserves.share(address);
         } finally {
             synchronized (lanes.deviceLock) {
-                lane.lock.lock();
-                try {
+                lane.locked(() -> {
                     beginChange();
                     countShared();
                     endChange();
-                } finally {
-                    lane.lock.unlock();
-                }
+                    return true;
+                });
             }
         }
     }

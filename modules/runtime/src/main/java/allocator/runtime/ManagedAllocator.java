@@ -107,10 +107,7 @@ public final class ManagedAllocator implements StreamAwareAllocator, ShrinkableA
         lease = new Lease(reference, onReleased);
     }
 
-    /**
-     * {@inheritDoc} It is this allocator, if the provider's allocator has the capability at its level; its
-     * {@link PagedReserves} are passed on.
-     */
+    /** {@inheritDoc} It is this allocator, if the provider's has the capability at its level, but for pages. */
     @Override
     public <T> Optional<T> as(Class<T> capability) {
         if (capability == PagedReserves.class) {

@@ -160,18 +160,20 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator,
     public final long share(long address) {
         synchronized (lock) {
             requireUsable();
-            return lanes.share(address);
+            final PagedReserves reserves = source.reserves();
+            return reserves == null ? 0 : lanes.share(address, reserves);
         }
     }
 
     @Override
     public final long sharedBytes() {
-        return source.sharedBytes();
+        final PagedReserves reserves = source.reserves();
+        return reserves == null ? 0 : reserves.sharedBytes();
     }
 
     @Override
     public <T> Optional<T> as(Class<T> capability) {
-        return capability == PagedReserves.class && !source.canShare()
+        return capability == PagedReserves.class && source.reserves() == null
                 ? Optional.empty()
                 : StreamAwareAllocator.super.as(capability);
     }

@@ -10,6 +10,7 @@ import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.PagedReserves;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
@@ -228,14 +229,13 @@ final class BumpLanes {
     }
 
     /** Gives a reserve one copy with equal ones, if it is one. Returns the bytes that went back. */
-    long share(long address) {
+    long share(long address, PagedReserves reserves) {
         final int index = floor(address);
-        final BlockRegion region = index < 0 ? null : regions.get(index);
-        if (region == null || region.kind != Kind.RESERVE || region.base() != address) {
+        if (index < 0 || regions.get(index).kind != Kind.RESERVE) {
             return 0;
         }
         try {
-            return source.share(address);
+            return reserves.share(address);
         } finally {
             countShared();
         }

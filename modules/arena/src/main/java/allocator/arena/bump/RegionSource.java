@@ -9,6 +9,7 @@ import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.PagedReserves;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -135,18 +136,10 @@ final class RegionSource {
         return true;
     }
 
-    /** Returns whether the upstream allocator gives equal reserves one copy. */
-    boolean canShare() {
-        return upstream.canShare();
-    }
-
-    /** Gives a reserve one copy with equal ones. Returns the bytes that went back. */
-    long share(long address) {
-        return upstream.share(address);
-    }
-
-    long sharedBytes() {
-        return upstream.sharedBytes();
+    /** Returns what gives equal reserves one copy; {@code null} if the upstream allocator cannot. */
+    @Nullable
+    PagedReserves reserves() {
+        return upstream.reserves();
     }
 
     /** Counts what has one copy now once. Returns by how much more is saved than before. */

@@ -168,14 +168,9 @@ public final class Upstream {
         return unreturned == null || unreturned.unreturnedBytes() == 0 ? 0 : unreturned.returnAgain();
     }
 
-    /** Returns whether the upstream allocator gives equal reserves one copy. */
-    public boolean canShare() {
-        return reserves != null;
-    }
-
-    /** Gives a reserve one copy with equal ones, if the upstream allocator can. Returns the bytes that went back. */
-    public long share(long address) {
-        return reserves == null ? 0 : reserves.share(address);
+    /** Returns what gives equal reserves one copy; {@code null} if the upstream allocator cannot. */
+    public @Nullable PagedReserves reserves() {
+        return reserves;
     }
 
     /** Returns the bytes that live reserves with one copy save. */

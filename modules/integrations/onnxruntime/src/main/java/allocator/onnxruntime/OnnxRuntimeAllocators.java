@@ -87,10 +87,10 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
 
     /**
      * The key of the option that gives equal weights of sessions one copy, on the processor: {@code 1}; the default is
-     * {@code 0}. Each session's blocks of 64 KiB or more are compared with those of others when it is opened. Only
-     * blocks that ONNX Runtime takes from the allocator can be shared: most kernels pack their weights elsewhere,
-     * unless the session's options set {@code session.disable_prepacking} to {@code 1}. Where the provider or the
-     * platform cannot do it, or it fails, sessions have weights of their own: {@link InstalledMemory#sharingObstacle}.
+     * {@code 0}. Each session's reserves of 64 KiB or more are compared with those of others when it is opened. Only
+     * weights that ONNX Runtime takes from the allocator can be shared: on the processor those that kernels have
+     * packed, as for matrix products, and not those of convolutions. Where the provider or the platform cannot do it,
+     * or it fails, sessions have weights of their own: {@link InstalledMemory#sharingObstacle}.
      */
     public static final String SHARE_WEIGHTS = "memory.share_weights";
 

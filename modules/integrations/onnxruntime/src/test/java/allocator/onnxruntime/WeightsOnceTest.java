@@ -41,7 +41,11 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Tag("thorough")
 class WeightsOnceTest {
     private static final int SESSIONS = 200;
-    private static final int ROUNDS = 12;
+    private static final int ROUNDS = 24;
+
+    /** Of the matrices of the largest model. */
+    private static final int LENGTH = 8192;
+
     private static final double MIB = 1 << 20;
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
@@ -74,15 +78,24 @@ class WeightsOnceTest {
     }
 
     private static Map<String, OnnxTensor> inputs(String name) throws OrtException {
-        if (!name.equals("squeezenet")) {
+        if (name.equals("tiny_bert")) {
             return Models.inputs(1, 64, 1);
         }
-        final float[] image = new float[3 * 64 * 64];
-        Arrays.setAll(image, i -> i % 7);
+        final OrtEnvironment environment = OrtEnvironment.getEnvironment();
+        if (name.equals("gibibyte")) {
+            return Map.of("x", OnnxTensor.createTensor(environment, new float[][] {counting(LENGTH)}));
+        }
+        final float[] image = counting(3 * 64 * 64);
         return Map.of(
-                "image",
-                OnnxTensor.createTensor(
-                        OrtEnvironment.getEnvironment(), FloatBuffer.wrap(image), new long[] {1, 3, 64, 64}));
+                "image", OnnxTensor.createTensor(environment, FloatBuffer.wrap(image), new long[] {1, 3, 64, 64}));
+    }
+
+    private static float[] counting(int length) {
+        final float[] values = new float[length];
+        for (int i = 0; i < length; i++) {
+            values[i] = i % 7;
+        }
+        return values;
     }
 
     /** The resident bytes of the process; pages that are mapped more than once count once. */
@@ -105,58 +118,92 @@ class WeightsOnceTest {
 
     /** What sessions of a model take after a run each, in bytes. */
     private record Taken(long held, long saved, long resident) {
-        static Taken by(Path model, String name, int count, boolean isSharing, boolean packs)
-                throws OrtException, IOException {
-            final Map<String, OnnxTensor> inputs = inputs(name);
-            try (OnnxRuntimeAllocators memory = install(isSharing)) {
+        /** Measures in a process of its own, as the C library keeps memory for the next sessions of one process. */
+        static Taken by(Path model, int count, boolean isSharing, boolean packs)
+                throws IOException, InterruptedException {
+            final String printed = OtherProcess.run(
+                    OtherProcess.NO_TELEMETRY,
+                    List.of(
+                            "--enable-native-access=ALL-UNNAMED",
+                            "-cp",
+                            OtherProcess.path(),
+                            Program.class.getName(),
+                            model.toString(),
+                            Integer.toString(count),
+                            Boolean.toString(isSharing),
+                            Boolean.toString(packs)));
+            final long[] figures = Stream.of(
+                            printed.strip().lines().toList().getLast().split(" ", -1))
+                    .mapToLong(Long::parseLong)
+                    .toArray();
+            final Taken taken = new Taken(figures[0], figures[1], figures[2]);
+            System.out.printf(
+                    "| %s | %s | %d | %s | %.1f | %.1f | %.1f |%n",
+                    name(model),
+                    packs ? "yes" : "no",
+                    count,
+                    isSharing ? "one" : "each",
+                    taken.held / MIB,
+                    taken.saved / MIB,
+                    taken.resident / MIB);
+            return taken;
+        }
+    }
+
+    private static String name(Path model) {
+        return String.valueOf(model.getFileName()).replace(".onnx", "");
+    }
+
+    /** What runs in the other process. */
+    public static final class Program {
+        private Program() {}
+
+        /** Opens so many sessions of a model and prints what they take. */
+        public static void main(String[] args) throws OrtException, IOException {
+            final Path model = Path.of(args[0]);
+            final Map<String, OnnxTensor> inputs = inputs(name(model));
+            try (OnnxRuntimeAllocators memory = install(Boolean.parseBoolean(args[2]))) {
                 final long before = proportional();
                 final List<AllocatorSession> sessions = new ArrayList<>();
                 int expected = 0;
-                for (int i = 0; i < count; i++) {
-                    sessions.add(open(memory, model, packs));
+                for (int i = 0; i < Integer.parseInt(args[1]); i++) {
+                    sessions.add(open(memory, model, Boolean.parseBoolean(args[3])));
                     final int output = output(sessions.getLast(), inputs);
                     expected = i == 0 ? output : expected;
                     assertEquals(expected, output);
                 }
                 memory.shrink();
-                final InstalledMemory cpu = memory.memories().getFirst();
-                final Taken taken = new Taken(memory.stats().bytesHeld(), cpu.bytesShared(), proportional() - before);
+                final long saved = memory.memories().getFirst().bytesShared();
+                System.out.println(memory.stats().bytesHeld() + " " + saved + " " + (proportional() - before));
                 for (final AllocatorSession session : sessions) {
                     session.close();
                 }
-                return taken;
-            } finally {
-                inputs.values().forEach(OnnxTensor::close);
             }
-        }
-
-        private String row(String name, int count, boolean isSharing, boolean packs) {
-            return String.format(
-                    "| %s | %s | %d | %s | %.1f | %.1f | %.1f |",
-                    name,
-                    packs ? "yes" : "no",
-                    count,
-                    isSharing ? "one" : "each",
-                    held / MIB,
-                    saved / MIB,
-                    resident / MIB);
         }
     }
 
     @ParameterizedTest
     @CsvSource({"tiny_bert, true", "squeezenet, true", "squeezenet, false"})
-    void manySessionsHoldOneCopy(String name, boolean packs) throws OrtException, IOException {
+    void manySessionsHoldOneCopy(String name, boolean packs) throws IOException, InterruptedException {
         final Path model = model(name);
-        Taken.by(model, name, 2, true, packs); // what ONNX Runtime and the JVM take once
-        final Taken one = Taken.by(model, name, 1, true, packs);
-        final Taken each = Taken.by(model, name, SESSIONS, false, packs);
-        final Taken once = Taken.by(model, name, SESSIONS, true, packs);
-        System.out.println(one.row(name, 1, true, packs));
-        System.out.println(each.row(name, SESSIONS, false, packs));
-        System.out.println(once.row(name, SESSIONS, true, packs));
+        final Taken one = Taken.by(model, 1, true, packs);
+        final Taken each = Taken.by(model, SESSIONS, false, packs);
+        final Taken once = Taken.by(model, SESSIONS, true, packs);
         // The blocks below 64 KiB are not shared.
         assertTrue(once.held() <= 1.3 * one.held() + SESSIONS * 20_000L, once + " of " + one);
         assertTrue(!name.equals("tiny_bert") || once.resident() < 0.7 * each.resident(), once + " of " + each);
+    }
+
+    /** Four matrices of 256 MiB, one after the other. */
+    @Test
+    void eightSessionsOfAGibibyteHoldOneCopy() throws IOException, InterruptedException {
+        final Path model = folder.resolve("gibibyte.onnx");
+        writeMatrices(model, 4, LENGTH);
+        final Taken one = Taken.by(model, 1, true, true);
+        Taken.by(model, 8, false, true);
+        final Taken eight = Taken.by(model, 8, true, true);
+        assertTrue(eight.held() <= 1.05 * one.held(), eight + " of " + one);
+        assertTrue(eight.resident() <= 1.05 * one.resident(), eight + " of " + one);
     }
 
     /** Processor time of an opening and of a run, of sessions with and without sharing in turn. */
@@ -221,51 +268,6 @@ class WeightsOnceTest {
         final double[] ratios = new double[pairs[0].length];
         Arrays.setAll(ratios, i -> pairs[1][i] / pairs[0][i]);
         return median(ratios);
-    }
-
-    /** Four matrices of 256 MiB, one after the other. */
-    @Test
-    void eightSessionsOfAGibibyteHoldOneCopy() throws OrtException, IOException {
-        final Path model = folder.resolve("gibibyte.onnx");
-        writeMatrices(model, 4, 8192);
-        final int[] counts = {1, 8};
-        final long[] held = new long[2];
-        final long[] resident = new long[2];
-        final int[] outputs = new int[2];
-        final float[] row = new float[8192];
-        Arrays.setAll(row, i -> i % 5);
-        for (int step = 0; step < 2; step++) {
-            try (OnnxRuntimeAllocators memory = install(true);
-                    OnnxTensor x = OnnxTensor.createTensor(OrtEnvironment.getEnvironment(), new float[][] {row})) {
-                final long before = proportional();
-                final List<AllocatorSession> sessions = new ArrayList<>();
-                for (int i = 0; i < counts[step]; i++) {
-                    final long start = System.nanoTime();
-                    sessions.add(open(memory, model, true));
-                    System.out.printf("opened in %.2f s%n", (System.nanoTime() - start) / 1e9);
-                }
-                for (final AllocatorSession session : sessions) {
-                    final int output = output(session, Map.of("x", x));
-                    assertTrue(session == sessions.getFirst() || output == outputs[step], "outputs differ");
-                    outputs[step] = output;
-                }
-                memory.shrink();
-                held[step] = memory.stats().bytesHeld();
-                resident[step] = proportional() - before;
-                System.out.printf(
-                        "| 1 GiB | yes | %d | one | %.1f | %.1f | %.1f |%n",
-                        counts[step],
-                        held[step] / MIB,
-                        memory.memories().getFirst().bytesShared() / MIB,
-                        resident[step] / MIB);
-                for (final AllocatorSession session : sessions) {
-                    session.close();
-                }
-            }
-        }
-        assertEquals(outputs[0], outputs[1]);
-        assertTrue(held[1] <= 1.05 * held[0], held[1] + " of " + held[0]);
-        assertTrue(resident[1] <= 1.05 * resident[0], resident[1] + " of " + resident[0]);
     }
 
     /** Writes {@code y = x w0 w1 ...} with random square matrices. */

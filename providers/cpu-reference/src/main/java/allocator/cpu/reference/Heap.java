@@ -21,11 +21,7 @@ interface Heap {
 
         @Override
         public SharedPages share(MemoryInfo info) {
-            return new SharedPages(
-                    HostPages.nativeCalls(
-                            Platform.current(), "one copy of equal weights", "each session has its own without it"),
-                    info,
-                    ProcessMappings.PROCESS);
+            return new SharedPages(HostPages.nativeCalls(Platform.current()), info, ProcessMappings.PROCESS);
         }
 
         @Override

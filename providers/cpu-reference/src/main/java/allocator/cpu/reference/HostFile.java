@@ -86,7 +86,7 @@ final class HostFile {
         }
         if (opened < 0) {
             throw new UnsupportedMemoryException("memfd_create failed with errno " + -opened
-                    + "; arena.policy=best-fit without shared weights works without it");
+                    + "; arena.policy=best-fit works without it, as do weights that are not shared");
         }
         return (int) opened;
     }

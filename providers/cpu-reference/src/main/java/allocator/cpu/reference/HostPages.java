@@ -76,14 +76,7 @@ final class HostPages implements PageSource {
      * @throws IllegalArgumentException if no page can have that size
      */
     HostPages(MemoryInfo info, long pageBytes, Platform platform) {
-        this(
-                info,
-                pageBytes,
-                nativeCalls(
-                        platform,
-                        "arena.policy=compact for memory of the host",
-                        "arena.policy=best-fit, the default, works here"),
-                ProcessMappings.PROCESS);
+        this(info, pageBytes, nativeCalls(platform), ProcessMappings.PROCESS);
     }
 
     HostPages(MemoryInfo info, long pageBytes, LinuxCalls linux, ProcessMappings mappings) {
@@ -130,10 +123,12 @@ final class HostPages implements PageSource {
     }
 
     /** Finds the calls; throws where the numbers in {@link LinuxCalls} are not those of the platform. */
-    static LinuxCalls nativeCalls(Platform platform, String use, String advice) {
+    static LinuxCalls nativeCalls(Platform platform) {
         if (platform.system() != OperatingSystem.LINUX || !platform.processor().has64Bits()) {
-            throw new UnsupportedMemoryException(
-                    platform.lacks(use, "Linux of 64 bits, which maps pages by memfd_create and mmap", advice));
+            throw new UnsupportedMemoryException(platform.lacks(
+                    "one copy of equal weights, or arena.policy=compact for memory of the host",
+                    "Linux of 64 bits, which maps pages by memfd_create and mmap",
+                    "arena.policy=best-fit, the default, works here, with a copy for each session"));
         }
         return new NativeLinuxCalls();
     }

@@ -2,7 +2,6 @@ package allocator.cpu.reference;
 
 import allocator.provider.support.budget.Budget;
 import allocator.spi.AllocatorException;
-import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
@@ -13,8 +12,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Blocks with one copy in a {@link HostFile}, on Linux. The copy is mapped privately at each block's address, so a write
- * to a block copies the page: every block has the bytes that its owner expects, whatever the others write.
+ * Blocks with one copy in a {@link HostFile}, on Linux. The copy is mapped privately at each block's address, so a
+ * write to a block copies the page: every block has the bytes that its owner expects, whatever the others write.
  *
  * <p>The first block of some bytes makes the copy and is mapped to it as well, so no block is another one's source. For
  * that moment the bytes exist twice. A block that leaves gets memory of its own, in which nothing is, and the last one
@@ -57,7 +56,6 @@ final class SharedPages {
             this.extent = extent;
         }
 
-        /** Returns the size as blocks are mapped. */
         long mappedBytes() {
             return HostHeap.wholePages(byteSize);
         }
@@ -146,8 +144,8 @@ final class SharedPages {
     /** Maps a copy. Returns where. */
     private long map(long address, Copy copy, int protection, int flags) {
         final long byteSize = copy.mappedBytes();
-        final long mapped = linux.mmap(
-                address, byteSize, protection, flags, file.descriptor(), copy.extent * HostHeap.MAPPED_FROM);
+        final long mapped =
+                linux.mmap(address, byteSize, protection, flags, file.descriptor(), copy.extent * HostHeap.MAPPED_FROM);
         if (mapped < 0) {
             throw failure(mapped, byteSize);
         }
@@ -198,7 +196,7 @@ final class SharedPages {
         }
     }
 
-    /** Closes the file, once no block is mapped to it. */
+    /** Once no block is mapped to a copy. */
     void close() {
         file.close();
     }

@@ -52,7 +52,7 @@ abstract class HostPagesContract extends PageSourceFaultsContract {
 
     /** Returns calls that fail as {@code calls} throws, and have that much memory. */
     static LinuxCalls faulty(FaultyCalls calls, long mostBytes) {
-        final LinuxCalls linux = HostPages.nativeCalls(Platform.current(), "pages", "");
+        final LinuxCalls linux = HostPages.nativeCalls(Platform.current());
         return (LinuxCalls) Proxy.newProxyInstance(
                 LinuxCalls.class.getClassLoader(), new Class<?>[] {LinuxCalls.class}, (proxy, method, arguments) -> {
                     try {

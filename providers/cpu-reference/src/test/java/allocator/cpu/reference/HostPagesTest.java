@@ -263,7 +263,7 @@ class HostPagesTest {
 
         /** The calls of the system, and what was called; without moves those of an older one. */
         private static LinuxCalls recorded(List<String> made, boolean canMove) {
-            final LinuxCalls linux = HostPages.nativeCalls(Platform.current(), "pages", "");
+            final LinuxCalls linux = HostPages.nativeCalls(Platform.current());
             return (LinuxCalls) Proxy.newProxyInstance(
                     LinuxCalls.class.getClassLoader(),
                     new Class<?>[] {LinuxCalls.class},
