@@ -258,15 +258,13 @@ public final class AllocatorSession implements AutoCloseable {
         }
     }
 
-    /**
-     * Puts the session to sleep, for room in a memory, unless a run is in flight or nothing of that memory would go
-     * back. Returns whether it did. Throws nothing.
-     */
-    boolean trySleep(InstalledMemory of) {
-        return memory.bytesAwake(of) > 0 && trySleep();
+    /** Returns the bytes of a memory that a sleep gives back. */
+    long bytesAwake(InstalledMemory of) {
+        return memory.bytesAwake(of);
     }
 
-    private boolean trySleep() {
+    /** Puts the session to sleep unless a run is in flight. Returns whether it did. Throws nothing. */
+    boolean trySleep() {
         synchronized (this) {
             if (isMoving || runs > 0) {
                 return false;

@@ -116,14 +116,19 @@ public final class InstalledMemory {
         relief = sleep;
     }
 
-    /** Takes memory: again and again after a failure for lack of it, as long as more can be returned to the device. */
+    /**
+     * Takes memory: again and again after a failure for lack of it, as long as more can be returned to the device; not
+     * if the request is larger than the limit.
+     */
     long withRoom(LongSupplier take) {
         while (true) {
             try {
                 return take.getAsLong();
             } catch (OutOfMemoryException e) {
                 final Predicate<InstalledMemory> sleep = relief;
-                if (sleep == null || !sleep.test(this)) {
+                final long limit = e.shortage().limit();
+                final boolean isHopeless = limit >= 0 && e.shortage().requested() > limit;
+                if (isHopeless || sleep == null || !sleep.test(this)) {
                     throw e;
                 }
             }

@@ -180,9 +180,10 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                 open = List.copyOf(sessions);
             }
             return open.stream()
+                    .filter(session -> session.bytesAwake(memory) > 0)
                     .map(session -> Map.entry(session.recentRuns(), session))
                     .sorted(Map.Entry.comparingByKey())
-                    .anyMatch(session -> session.getValue().trySleep(memory));
+                    .anyMatch(session -> session.getValue().trySleep());
         } catch (RuntimeException e) {
             return false; // such as that a stream is captured
         }

@@ -278,6 +278,15 @@ class SessionSleepTest {
     }
 
     @Test
+    void aRequestThatNoSleepCouldServePutsNoSessionToSleep() throws OrtException {
+        install("arena.max_mem", String.valueOf(40 * MIB));
+        final AllocatorSession session = open(8 * MIB);
+        final AllocatorSession other = open();
+        assertEquals(0, exported(other).alloc(41 * MIB));
+        assertFalse(session.isAsleep());
+    }
+
+    @Test
     void aLimitOfTheDeviceMakesSessionsTakeTurns() throws OrtException {
         install();
         final Budget device = Budget.ofMemory(memory.gpu(0).info());
