@@ -307,7 +307,7 @@ public final class AllocatorSession implements AutoCloseable {
             final long idle = idleSleep;
             final long rest;
             synchronized (this) {
-                rest = runs > 0 ? idle : Math.max(0, idle - (System.nanoTime() - lastEnd));
+                rest = Math.max(0, idle - (System.nanoTime() - lastEnd));
             }
             if (idle != NEVER) {
                 final boolean ignored = rest == 0 && !isAsleep() && trySleep();

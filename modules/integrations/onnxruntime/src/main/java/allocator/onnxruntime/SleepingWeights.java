@@ -68,13 +68,12 @@ final class SleepingWeights {
             return 0;
         }
         requireCopy(byteSize);
-        try (SyncStream stream = device.target().createStream()) {
+        try (SyncStream stream = device.target().createStream()) { // whose close waits for the copies
             long offset = 0;
             for (final Map.Entry<Long, Long> reserve : sizes.entrySet()) {
                 copy(onDevice(reserve.getKey(), reserve.getValue()), onHost(offset, reserve.getValue()), stream);
                 offset += reserve.getValue();
             }
-            stream.flush();
         }
         reserves.putAll(sizes);
         bytesAsleep = byteSize;
@@ -103,7 +102,6 @@ final class SleepingWeights {
                 wake(reserve.getKey(), reserve.getValue(), offset, stream);
                 offset += reserve.getValue();
             }
-            stream.flush();
         } catch (Throwable e) {
             final Failures failures = new Failures();
             failures.add(e instanceof OutOfMemoryException exhausted ? noRoom(byteSize, exhausted) : e);
