@@ -27,7 +27,7 @@ final class SharedWeights {
         this.allocator = allocator;
         reserves = allocator.as(PagedReserves.class).orElse(null);
         if (!areShared) {
-            obstacle = OnnxRuntimeAllocators.SHARE_WEIGHTS + " is not set";
+            obstacle = OnnxRuntimeAllocators.SHARE_WEIGHTS + " is not set for this memory";
         } else if (reserves == null) {
             end("its allocator cannot exchange the pages of reserves");
         }
