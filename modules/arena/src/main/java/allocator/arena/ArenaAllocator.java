@@ -6,6 +6,7 @@ import allocator.spi.AllocatorStats;
 import allocator.spi.InspectableAllocator;
 import allocator.spi.MemoryInfo;
 import allocator.spi.PagedReserves;
+import allocator.spi.RemappableReserves;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
@@ -68,6 +69,9 @@ public class ArenaAllocator implements ShrinkableAllocator, InspectableAllocator
 
     @Override
     public <T> Optional<T> as(Class<T> capability) {
+        if (capability == RemappableReserves.class) {
+            return arena.remappableReserves().map(capability::cast);
+        }
         return capability == PagedReserves.class
                 ? arena.pagedReserves().map(capability::cast)
                 : ShrinkableAllocator.super.as(capability);

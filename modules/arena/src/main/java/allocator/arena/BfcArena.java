@@ -2,6 +2,7 @@ package allocator.arena;
 
 import allocator.arena.chunk.Granules;
 import allocator.arena.page.PageSource;
+import allocator.arena.page.ReservePages;
 import allocator.provider.support.UnreturnedMemory;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.spi.Allocator;
@@ -15,6 +16,7 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.PagedReserves;
+import allocator.spi.RemappableReserves;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import java.util.Objects;
@@ -179,6 +181,15 @@ public final class BfcArena {
         } catch (OutOfMemoryException e) {
             return relief.reserve(byteSize, e);
         }
+    }
+
+    /**
+     * Returns what takes the pages of reserves away; a map counts as a reserve.
+     *
+     * @return the capability, empty if the upstream allocator is not {@link ReservePages}
+     */
+    public Optional<RemappableReserves> remappableReserves() {
+        return lanes.upstream.paged().map(paged -> lanes.main.blocks);
     }
 
     /**

@@ -382,7 +382,9 @@ final class Lane {
         final long held = counters.held();
         final long supplied = supply.heldBytes(check);
         ConsistencyCheck.expect(
-                held == supplied + reserved + blocks.leavingBytes(), "bytes held, for chunks " + supplied, held);
+                held == supplied + blocks.heldByReserves() + blocks.leavingBytes(),
+                "bytes held, for chunks " + supplied,
+                held);
     }
 
     /**

@@ -81,7 +81,7 @@ final class LaneReport {
             final List<Held> parts = new ArrayList<>(staying.get());
             final int inUse = parts.getFirst().regions();
             final int regions = parts.stream().mapToInt(Held::regions).sum();
-            parts.add(new Held(lane.blocks.reservedBytes(), 0, "reserves, each until it is freed"));
+            parts.add(new Held(lane.blocks.heldByReserves(), 0, "reserves, each until it is freed"));
             parts.add(new Held(
                     lane.blocks.leavingBytes(),
                     0,

@@ -1,6 +1,7 @@
 package allocator.arena;
 
 import allocator.arena.chunk.BestFit;
+import allocator.arena.page.ReservePages;
 import allocator.provider.support.event.DevicePart;
 import allocator.provider.support.internal.Failures;
 import allocator.provider.support.internal.LongTable;
@@ -12,8 +13,10 @@ import allocator.spi.InteriorAddressException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.PagedReserves;
+import allocator.spi.RemappableReserves;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,11 +24,11 @@ import org.jspecify.annotations.Nullable;
  * limit, and what is <em>leaving</em>. Memory leaves when its owner has no more use for it, and is held until the
  * upstream allocator has freed it; what that one fails to free stays until the close frees it again.
  */
-final class UpstreamBlocks implements PagedReserves {
+final class UpstreamBlocks implements PagedReserves, RemappableReserves {
     private final Lane lane;
     private final Lanes lanes;
 
-    /** Of a reserve its size, of memory that is leaving its size negated. Guarded by the lane's lock. */
+    /** Of a reserve the size requested, of memory that is leaving its size negated. Guarded by the lane's lock. */
     private final LongTable<Void> sizes = new LongTable<>(false);
 
     /** What reserves with one copy save, as far as it is counted. Guarded by the lane's lock. */
@@ -48,14 +51,71 @@ final class UpstreamBlocks implements PagedReserves {
     /** Reserves memory. */
     long reserve(long byteSize) {
         lanes.requireOutsideDevice();
+        return enter(byteSize, size -> lanes.upstream.take(DevicePart.RESERVE, size));
+    }
+
+    @Override
+    public long pageBytes() {
+        return lanes.upstream.paged().orElseThrow().pageBytes();
+    }
+
+    @Override
+    public long mappedBytes(long address) {
+        synchronized (lanes.deviceLock) {
+            final long ignored = lane.lockedLong(() -> 0); // requires an open lane
+            return lanes.upstream.paged().map(on -> on.mappedBytes(address)).orElse(-1L);
+        }
+    }
+
+    @Override
+    public void map(long address, Part parts) {
+        lanes.requireOutsideDevice();
+        synchronized (lanes.deviceLock) {
+            final ReservePages on = lanes.upstream.paged().orElseThrow();
+            final long requested = mappedBytes(address) == 0 ? on.requestedSize(address) : 0;
+            if (requested == 0) {
+                on.map(address, parts); // rejects it
+            }
+            try {
+                final long ignored = enter(requested, size -> lanes.upstream.map(on, address, size, parts));
+            } catch (OutOfMemoryException e) {
+                lanes.requestFailed();
+                throw e;
+            }
+        }
+    }
+
+    /** The upstream allocator still has the address, which counts nowhere here. */
+    @Override
+    public void unmap(long address) {
+        lanes.requireOutsideDevice();
+        synchronized (lanes.deviceLock) {
+            final long byteSize = mappedBytes(address);
+            lanes.upstream.unmap(lanes.upstream.paged().orElseThrow(), address, byteSize);
+            lane.lock.lock();
+            try {
+                beginChange();
+                final int slot = sizes.find(address);
+                lane.counters.reserveFreed(sizes.value(slot));
+                lane.counters.returned(byteSize);
+                sizes.remove(slot);
+                endChange();
+            } finally {
+                lane.lock.unlock();
+            }
+        }
+    }
+
+    /** Takes memory of the device and enters it as a reserve. */
+    private long enter(long byteSize, LongUnaryOperator take) {
         synchronized (lanes.deviceLock) {
             prepare(byteSize);
             long address = BestFit.NO_ADDRESS;
             if (byteSize > 0) {
                 try {
-                    address = lanes.upstream.take(DevicePart.RESERVE, byteSize);
+                    address = take.applyAsLong(byteSize);
                 } catch (OutOfMemoryException e) {
-                    throw lane.report().deviceFailed(byteSize, byteSize, null, true, e);
+                    throw lane.report().deviceFailed(byteSize, heldBytes(byteSize), null, true, e);
                 } finally {
                     taken(address, byteSize);
                 }
@@ -69,8 +129,9 @@ final class UpstreamBlocks implements PagedReserves {
         try {
             lane.begin();
             final long available = lanes.heldLimit.available();
-            if (byteSize > available) {
-                throw lane.report().limitReached(available, byteSize, byteSize, null, true);
+            final long held = heldBytes(byteSize);
+            if (held > available) {
+                throw lane.report().limitReached(available, byteSize, held, null, true);
             }
             if (byteSize > 0) {
                 sizes.expect();
@@ -90,6 +151,7 @@ final class UpstreamBlocks implements PagedReserves {
                 beginChange();
                 sizes.add(address, byteSize, null);
                 lane.counters.reserved(byteSize);
+                lane.counters.hold(heldBytes(byteSize) - byteSize);
                 endChange();
             }
         } finally {
@@ -100,6 +162,10 @@ final class UpstreamBlocks implements PagedReserves {
     /** Frees a reserve. */
     void free(long address) {
         synchronized (lanes.deviceLock) {
+            if (lanes.upstream.paged().isPresent() && mappedBytes(address) == 0) {
+                lanes.upstream.paged().orElseThrow().free(address);
+                return;
+            }
             leave(address);
             giveBack(address, DevicePart.RESERVE);
         }
@@ -114,8 +180,9 @@ final class UpstreamBlocks implements PagedReserves {
                 throw invalidFree(address, slot);
             }
             beginChange();
-            sizes.setValue(slot, -sizes.value(slot));
-            lane.counters.reserveFreed(-sizes.value(slot));
+            final long requested = sizes.value(slot);
+            sizes.setValue(slot, -heldBytes(requested));
+            lane.counters.reserveFreed(requested);
             endChange();
             lane.placement.step = BestFit.WHOLE;
         } finally {
@@ -231,7 +298,8 @@ final class UpstreamBlocks implements PagedReserves {
         int listed = 0;
         for (int slot = 0; slot < sizes.capacity(); slot++) {
             if (sizes.address(slot) != 0) {
-                sizes.setValue(slot, -Math.abs(sizes.value(slot)));
+                final long size = sizes.value(slot);
+                sizes.setValue(slot, size < 0 ? size : -heldBytes(size));
                 closing[listed++] = sizes.address(slot);
             }
         }
@@ -284,7 +352,12 @@ final class UpstreamBlocks implements PagedReserves {
         }
     }
 
-    /** Returns the size of a reserve; -1 if none starts there. Under the lane's lock. */
+    /** Returns the bytes that a reserve takes. */
+    private long heldBytes(long requested) {
+        return lanes.upstream.reserveBytes(requested);
+    }
+
+    /** Returns the size of a reserve as requested; -1 if none starts there. Under the lane's lock. */
     long sizeOfReserve(long address) {
         final int slot = sizes.find(address);
         return slot < 0 ? -1 : Math.max(-1, sizes.value(slot));
@@ -293,6 +366,15 @@ final class UpstreamBlocks implements PagedReserves {
     /** Returns the bytes of all reserves, of those with one copy once. Under the lane's lock. */
     long reservedBytes() {
         return sum(false) - shared;
+    }
+
+    /** Returns the same with what whole pages add. Under the lane's lock. */
+    long heldByReserves() {
+        long sum = -shared;
+        for (int slot = 0; slot < sizes.capacity(); slot++) {
+            sum += sizes.address(slot) == 0 ? 0 : heldBytes(Math.max(0, sizes.value(slot)));
+        }
+        return sum;
     }
 
     /** Returns the bytes that are leaving. Under the lane's lock. */

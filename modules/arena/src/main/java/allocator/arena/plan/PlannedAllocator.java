@@ -14,6 +14,7 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.PagedReserves;
+import allocator.spi.RemappableReserves;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
@@ -134,7 +135,7 @@ public class PlannedAllocator implements StreamAwareAllocator, ShrinkableAllocat
 
     @Override
     public <T> Optional<T> as(Class<T> capability) {
-        if (capability == PagedReserves.class) {
+        if (capability == PagedReserves.class || capability == RemappableReserves.class) {
             return wrapped.as(capability);
         }
         return capability == StreamAwareAllocator.class && onStreams == null

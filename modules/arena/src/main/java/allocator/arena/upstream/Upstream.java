@@ -1,5 +1,6 @@
 package allocator.arena.upstream;
 
+import allocator.arena.page.ReservePages;
 import allocator.provider.support.UnreturnedMemory;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.provider.support.event.DeviceCall;
@@ -12,10 +13,12 @@ import allocator.spi.DeviceException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.PagedReserves;
+import allocator.spi.RemappableReserves;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +35,9 @@ public final class Upstream {
 
     private final Allocator allocator;
     private final @Nullable UnreturnedMemory unreturned;
+
+    private final Optional<ReservePages> paged;
+
     private final @Nullable PagedReserves reserves;
     private final MemoryInfo info;
     private final LogLimit logLimit = new LogLimit();
@@ -40,6 +46,7 @@ public final class Upstream {
     public Upstream(Allocator allocator) {
         this.allocator = allocator;
         unreturned = allocator.as(UnreturnedMemory.class).orElse(null);
+        paged = allocator instanceof ReservePages onPages ? Optional.of(onPages) : Optional.empty();
         reserves = allocator.as(PagedReserves.class).orElse(null);
         info = allocator.info();
     }
@@ -119,6 +126,38 @@ public final class Upstream {
         }
     }
 
+    /** Returns the bytes that a reserve takes: whole pages, if it lies on pages. */
+    public long reserveBytes(long byteSize) {
+        return paged.isPresent() ? paged.get().roundUp(byteSize) : byteSize;
+    }
+
+    /** Returns the reserves that lie on pages, whose calls are to be made as those of the upstream allocator. */
+    public Optional<ReservePages> paged() {
+        return paged;
+    }
+
+    /** Gives a reserve pages. Returns its address. */
+    public long map(ReservePages on, long address, long byteSize, RemappableReserves.Part parts) {
+        return during(
+                AllocatorEvents.growing(info, DevicePart.RESERVE, byteSize), address, () -> on.map(address, parts));
+    }
+
+    /** Takes the pages of a reserve away. Returns its address. */
+    public long unmap(ReservePages on, long address, long byteSize) {
+        return during(AllocatorEvents.shrinking(info, DevicePart.RESERVE, byteSize), address, () -> on.unmap(address));
+    }
+
+    private static long during(DeviceCall call, long address, Runnable work) {
+        boolean isDone = false;
+        try {
+            work.run();
+            isDone = true;
+            return address;
+        } finally {
+            call.end(isDone, address);
+        }
+    }
+
     /** Returns the bytes that the upstream allocator's device did not take back. Does not wait for the device. */
     public long unreturnedBytes() {
         return unreturned == null ? 0 : unreturned.unreturnedBytes();
@@ -145,6 +184,10 @@ public final class Upstream {
         if (unreturned != null) {
             allocator.stats().counters().stream()
                     .filter(counter -> COUNTERS.contains(counter.name()))
+                    .map(counter -> counter.name().equals("unreturnedBytes")
+                            ? new AllocatorStats.Counter(
+                                    counter.name(), unreturnedBytes(), counter.unit(), counter.isMonotone())
+                            : counter)
                     .forEach(counters::add);
         }
         if (reserves != null) {

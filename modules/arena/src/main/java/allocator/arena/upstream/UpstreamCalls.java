@@ -21,7 +21,7 @@ public final class UpstreamCalls {
         final DeviceCall call = AllocatorEvents.growing(upstream.info(), part, byteSize);
         long address = 0;
         try {
-            address = upstream.alloc(byteSize);
+            address = part == DevicePart.RESERVE ? upstream.reserve(byteSize) : upstream.alloc(byteSize);
             return address;
         } finally {
             call.end(address != 0, address);

@@ -4,12 +4,19 @@ import ai.onnxruntime.OnnxTensorLike;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import allocator.provider.support.event.AllocatorEvents;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.AllocatorStats;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,14 +27,29 @@ import org.jspecify.annotations.Nullable;
  * exception has the allocator's {@link allocator.spi.OutOfMemoryException} as its cause. The session remains usable.
  *
  * <p>Run a session with GPU memory through this object: the end of a run lets other sessions use what it freed. A run
- * of {@link #session()} itself does not, and must not overlap one of this object.
+ * of {@link #session()} itself does not, and must not overlap one of this object. Nor does it wake a session that
+ * {@linkplain #sleep sleeps}: it would use memory that is not there, which ends the work of the process on the GPU.
  */
 public final class AllocatorSession implements AutoCloseable {
+    private static final Logger LOG = System.getLogger(ExportedAllocator.class.getName());
+    private static final long NEVER = Long.MAX_VALUE;
+
     private final OrtSession session;
     private final ExportedSession memory;
 
     /** The runs of this object that have begun and not ended. Guarded by this. */
     private int runs;
+
+    /** Whether the weights fall asleep or wake, so that no run begins. Guarded by this. */
+    private boolean isMoving;
+
+    /** The runs that have ended, of which an older one counts less, at {@link #lastEnd}. Guarded by this. */
+    private double recentRuns;
+
+    private long lastEnd = System.nanoTime();
+
+    /** Nanoseconds. */
+    private volatile long idleSleep = NEVER;
 
     AllocatorSession(OrtSession session, ExportedSession memory) {
         this.session = session;
@@ -51,6 +73,7 @@ public final class AllocatorSession implements AutoCloseable {
      * @return the outputs, to be closed by the caller
      * @throws OrtException if ONNX Runtime fails; if an allocation failed, the cause is its exception
      * @throws IllegalStateException if the session or an input is closed
+     * @throws allocator.spi.AllocatorException if the session sleeps and cannot {@link #wake}; it sleeps on
      */
     public OrtSession.Result run(Map<String, ? extends OnnxTensorLike> inputs) throws OrtException {
         requireOpen(inputs);
@@ -146,10 +169,151 @@ public final class AllocatorSession implements AutoCloseable {
         return memory.failures().explain(e);
     }
 
-    /** Begins a run. */
-    synchronized void begin() {
-        memory.beginRun();
-        runs++;
+    /** Begins a run, for which the session wakes. */
+    void begin() {
+        while (true) {
+            synchronized (this) {
+                awaitMove(false);
+                if (!isAsleep()) {
+                    memory.beginRun();
+                    runs++;
+                    return;
+                }
+            }
+            wake();
+        }
+    }
+
+    /** Waits for a move, or that runs end, which a move waits for. Under the monitor of this, which it releases. */
+    private void awaitMove(boolean isOfRuns) {
+        boolean isInterrupted = false;
+        while (isOfRuns ? runs > 0 : isMoving) {
+            try {
+                wait();
+            } catch (InterruptedException e) {
+                isInterrupted = true;
+            }
+        }
+        if (isInterrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /**
+     * Puts the session to sleep: after the runs that are in flight, its weights go to pinned memory of the host, and
+     * their pages back to the device. Every address stays. The next run wakes it. Not to be called from within a run.
+     *
+     * <p>Only weights sleep, of 2 MiB and more, of memory with {@code arena.paged_reserves=1}; neither what results and
+     * tensors hold, nor what ONNX Runtime and CUDA hold elsewhere. The copy on the host stays until the close.
+     *
+     * @return the bytes that went to the host, {@code 0} if it slept
+     * @throws IllegalStateException if the session is closed, or has no such weights
+     * @throws allocator.spi.OutOfMemoryException if the host has no pinned memory for the copy; it stays awake
+     * @throws allocator.spi.DeviceException if the device fails; it stays awake, or else sleeps with nothing lost
+     */
+    public long sleep() {
+        synchronized (this) {
+            awaitMove(false);
+            isMoving = true; // no further run begins
+            awaitMove(true);
+        }
+        return move(memory::sleep);
+    }
+
+    /**
+     * Wakes the session, as a run does. Other sessions of the installation fall asleep if there is no room otherwise,
+     * but none with a run in flight.
+     *
+     * @return the bytes that came from the host, {@code 0} if it was awake
+     * @throws allocator.spi.OutOfMemoryException if the limit or the device has no room; the session sleeps on
+     * @throws allocator.spi.DeviceException if the device fails; the session sleeps on
+     */
+    public long wake() {
+        synchronized (this) {
+            awaitMove(false);
+            if (!isAsleep()) {
+                return 0;
+            }
+            isMoving = true; // and no run is in flight
+        }
+        return move(memory::wake);
+    }
+
+    /** {@return whether weights of the session are asleep} */
+    public boolean isAsleep() {
+        return memory.bytesAsleep() > 0;
+    }
+
+    private long move(LongSupplier move) {
+        try {
+            if (!isOpen()) {
+                throw new IllegalStateException("the session " + name() + " is closed");
+            }
+            return move.getAsLong();
+        } finally {
+            synchronized (this) {
+                isMoving = false;
+                notifyAll();
+            }
+        }
+    }
+
+    /** Returns the bytes of a memory that a sleep gives back. */
+    long bytesAwake(InstalledMemory of) {
+        return memory.bytesAwake(of);
+    }
+
+    /** Puts the session to sleep unless a run is in flight. Returns whether it did. Throws nothing. */
+    boolean trySleep() {
+        synchronized (this) {
+            if (isMoving || runs > 0) {
+                return false;
+            }
+            isMoving = true;
+        }
+        try {
+            return move(memory::sleep) > 0;
+        } catch (Throwable e) {
+            LOG.log(Level.WARNING, "{0} cannot sleep: {1}", name(), Failures.describe(e));
+            return false;
+        }
+    }
+
+    /** Returns the runs of about the last minute. */
+    synchronized double recentRuns() {
+        return recentRuns * Math.exp((lastEnd - System.nanoTime()) / 60e9);
+    }
+
+    /**
+     * Puts the session to sleep whenever no run has ended for a while, on a thread of the common pool. The log says why
+     * it cannot.
+     *
+     * @param idle how long, at least a millisecond
+     * @throws IllegalArgumentException if it is shorter
+     */
+    public void setIdleSleep(Duration idle) {
+        if (idle.compareTo(Duration.ofMillis(1)) < 0) {
+            throw new IllegalArgumentException("a session sleeps after " + idle + "; it is at least a millisecond");
+        }
+        final boolean isFirst = idleSleep == NEVER;
+        idleSleep = idle.toNanos();
+        if (isFirst) {
+            checkIdle(idle.toNanos());
+        }
+    }
+
+    private void checkIdle(long nanos) {
+        CompletableFuture.delayedExecutor(nanos, TimeUnit.NANOSECONDS).execute(() -> {
+            final long idle = idleSleep;
+            final long rest;
+            synchronized (this) {
+                rest = Math.max(0, idle - (System.nanoTime() - lastEnd));
+            }
+            if (idle != NEVER) {
+                final boolean ignored = rest == 0 && !isAsleep() && trySleep();
+                checkIdle(rest == 0 ? idle : rest);
+            }
+        });
     }
 
     /** Ends a run. Never throws. */
@@ -159,6 +323,9 @@ public final class AllocatorSession implements AutoCloseable {
         } finally {
             synchronized (this) {
                 runs--;
+                recentRuns = recentRuns() + 1;
+                lastEnd = System.nanoTime();
+                notifyAll();
             }
         }
     }
@@ -231,6 +398,9 @@ public final class AllocatorSession implements AutoCloseable {
         if (!isOpen()) {
             return;
         }
+        if (runs == 0) {
+            awaitMove(false);
+        }
         if (runs > 0) {
             // ONNX Runtime does not check that, and frees what the run uses.
             throw new IllegalStateException("the session " + name() + " runs; close it after its runs");
@@ -238,11 +408,13 @@ public final class AllocatorSession implements AutoCloseable {
         try {
             memory.closeStreams();
         } finally {
+            idleSleep = NEVER;
             session.close();
             memory.deleteProfile();
             memory.failures().setClosed();
             AllocatorEvents.sessionClosed(name(), this::liveBlocks); // without what ONNX Runtime has just freed
             memory.reportHeld();
+            memory.closeWeights();
         }
     }
 

@@ -70,6 +70,11 @@ final class ExportedAllocator {
     private final MemoryDump dump;
     private final long struct;
 
+    /** From this size on, a block without a stream is a reserve. */
+    private volatile long leastReserve = Long.MAX_VALUE;
+
+    private volatile @Nullable InstalledMemory relief;
+
     /** Lists the exports that share the budget above. */
     private volatile Supplier<List<ExportedAllocator>> siblings = List::of;
 
@@ -153,6 +158,21 @@ final class ExportedAllocator {
         siblings = all;
     }
 
+    /** Sets whose sessions are put to sleep when memory runs out. */
+    void setRelief(InstalledMemory installed) {
+        relief = installed;
+    }
+
+    /** Sets from which size on a block without a stream is a reserve, as while the weights of a session are loaded. */
+    void setLeastReserve(long bytes) {
+        leastReserve = bytes;
+    }
+
+    /** Visits the live blocks. */
+    void forEach(BlockSizes.BlockVisitor visitor) {
+        blocks.forEach(visitor);
+    }
+
     /** Sets whether new sessions of the environment get this allocator. */
     void setRegistered(boolean registered) {
         isRegistered = registered;
@@ -220,7 +240,10 @@ final class ExportedAllocator {
         }
         long address = 0;
         try {
-            address = takeFromTarget(byteSize, isReserve, stream);
+            final InstalledMemory room = relief;
+            address = room == null
+                    ? takeFromTarget(byteSize, isReserve, stream)
+                    : room.withRoom(() -> takeFromTarget(byteSize, isReserve, stream));
             requireUsable(address, byteSize);
             blocks.put(address, byteSize, names == null ? null : names.allocated(this, address, byteSize));
             if (isEnding) {
@@ -246,7 +269,8 @@ final class ExportedAllocator {
     }
 
     private long takeFromTarget(long byteSize, boolean isReserve, long stream) {
-        if (isReserve && target.spiLevel() >= SpiLevel.RESERVE) {
+        final boolean isWeight = stream == NO_STREAM && byteSize >= leastReserve;
+        if ((isReserve || isWeight) && target.spiLevel() >= SpiLevel.RESERVE) {
             return target.reserve(byteSize);
         }
         final SessionStreams table = streams;

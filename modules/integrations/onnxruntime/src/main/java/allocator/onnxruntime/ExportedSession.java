@@ -8,6 +8,7 @@ import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceType;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryType;
+import allocator.spi.RemappableReserves;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import java.util.ArrayList;
@@ -32,6 +33,9 @@ final class ExportedSession {
 
     private final List<SessionMemory> memories = new ArrayList<>();
 
+    /** Of each GPU whose memory has pages to take away. */
+    private final List<SleepingWeights> weights = new ArrayList<>();
+
     /** By the ordinal of the GPU. */
     private final Map<Integer, SessionStreams> streams = new TreeMap<>();
 
@@ -54,13 +58,34 @@ final class ExportedSession {
         names = settings.isProfiled() ? new BlockNames() : null;
         try {
             for (final InstalledMemory memory : installed) {
-                memories.add(new SessionMemory(export(memory, settings)));
+                memories.add(memoryOf(memory, export(memory, settings)));
             }
         } catch (Throwable e) {
             closeMemories();
             deleteProfile();
             throw e;
         }
+    }
+
+    /** Returns the session's part of a memory, whose weights are reserves while it is created, if they can sleep. */
+    private SessionMemory memoryOf(InstalledMemory memory, ExportedAllocator export) {
+        final RemappableReserves pages = memory.pages().orElse(null);
+        for (final InstalledMemory pinned : installed) {
+            if (pages != null
+                    && pinned.info().memoryType() == MemoryType.HOST_ACCESSIBLE
+                    && pinned.info().deviceOrdinal() == memory.info().deviceOrdinal()) {
+                final SleepingWeights sleeping = new SleepingWeights(export, memory, pinned, pages);
+                weights.add(sleeping);
+                export.setLeastReserve(pages.pageBytes());
+                return new SessionMemory(export, sleeping::bytesAsleep);
+            }
+        }
+        return new SessionMemory(export, () -> 0);
+    }
+
+    /** Ends the creation of the session. */
+    void setCreated() {
+        allocators().forEach(export -> export.setLeastReserve(Long.MAX_VALUE));
     }
 
     private ExportedAllocator export(InstalledMemory installed, SessionSettings settings) {
@@ -168,6 +193,41 @@ final class ExportedSession {
         installed.forEach(memory -> memory.weights().share(own.next().exported()));
     }
 
+    long bytesAsleep() {
+        return weights.stream().mapToLong(SleepingWeights::bytesAsleep).sum();
+    }
+
+    /** Returns the bytes of a memory that a sleep gives back. */
+    long bytesAwake(InstalledMemory memory) {
+        return weights.stream().mapToLong(each -> each.bytesAwake(memory)).sum();
+    }
+
+    /** Puts the weights to sleep, while no run is in flight. Returns their bytes. */
+    long sleep() {
+        streams.values().forEach(SessionStreams::flush);
+        final long byteSize = weights.stream().mapToLong(SleepingWeights::sleep).sum();
+        if (byteSize == 0 && bytesAsleep() == 0) {
+            throw new IllegalStateException("the session " + failures.session() + " has no GPU memory that can sleep: "
+                    + (weights.isEmpty()
+                            ? "give GpuMemory.of(\"cuda-arena\") the option arena.paged_reserves=1, which a device "
+                                    + "without virtual memory cannot have"
+                            : "it has no weights of 2 MiB or more there"));
+        }
+        return byteSize;
+    }
+
+    /** Wakes the weights. Returns their bytes. */
+    long wake() {
+        return weights.stream().mapToLong(SleepingWeights::wake).sum();
+    }
+
+    /** Frees what the weights have of the host, once ONNX Runtime has no more use of them. */
+    void closeWeights() {
+        final Failures failed = new Failures();
+        weights.forEach(each -> failed.run(each::close));
+        failed.throwIfAny();
+    }
+
     /** Begins a run, or the creation of the session. */
     void beginRun() {
         for (final SessionStreams table : streams.values()) {
@@ -223,6 +283,7 @@ final class ExportedSession {
     void close() {
         deleteProfile();
         closeStreams();
+        closeWeights();
         closeMemories();
     }
 

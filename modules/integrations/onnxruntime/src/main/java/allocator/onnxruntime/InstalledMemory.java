@@ -8,6 +8,8 @@ import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.InspectableAllocator;
 import allocator.spi.MemoryInfo;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.RemappableReserves;
 import allocator.spi.ShrinkReport;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,6 +20,7 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One memory of an installation: the allocator that its sessions share, and their common budget. Safe for use by any
@@ -28,6 +31,9 @@ public final class InstalledMemory {
     private final SessionBudget budget;
     private final StreamViews views;
     private final SharedWeights weights;
+
+    /** Puts a session to sleep that uses the memory, and returns whether one was; {@code null} if none can. */
+    private volatile @Nullable Predicate<InstalledMemory> relief;
 
     /** Those of the sessions and of the environment that are not closed. Guarded by itself. */
     private final List<ExportedAllocator> exports = new ArrayList<>();
@@ -101,6 +107,34 @@ public final class InstalledMemory {
         return ExportedAllocator.shrink(allocator());
     }
 
+    /** Returns what takes the pages of weights away and gives them back; empty if sessions cannot sleep. */
+    Optional<RemappableReserves> pages() {
+        return allocator().as(RemappableReserves.class);
+    }
+
+    void setRelief(Predicate<InstalledMemory> sleep) {
+        relief = sleep;
+    }
+
+    /**
+     * Takes memory: again and again after a failure for lack of it, as long as more can be returned to the device; not
+     * if the request is larger than the limit.
+     */
+    long withRoom(LongSupplier take) {
+        while (true) {
+            try {
+                return take.getAsLong();
+            } catch (OutOfMemoryException e) {
+                final Predicate<InstalledMemory> sleep = relief;
+                final long limit = e.shortage().limit();
+                final boolean isHopeless = limit >= 0 && e.shortage().requested() > limit;
+                if (isHopeless || sleep == null || !sleep.test(this)) {
+                    throw e;
+                }
+            }
+        }
+    }
+
     /** Returns the uses of the allocator by some of the exports that are not closed. */
     Stream<AllocatorUse> uses(Predicate<ExportedAllocator> which) {
         return exports().stream().filter(which).map(this::use);
@@ -147,6 +181,9 @@ public final class InstalledMemory {
             exports.add(export);
         }
         export.setSiblings(this::exports);
+        if (pages().isPresent()) {
+            export.setRelief(this);
+        }
         return export;
     }
 

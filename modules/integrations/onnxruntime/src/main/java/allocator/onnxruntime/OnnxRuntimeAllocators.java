@@ -161,6 +161,32 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             throw e;
         }
         shared.setRegistered(isForTheEnvironment());
+        memories.forEach(memory -> memory.setRelief(this::makeRoom));
+    }
+
+    /**
+     * Returns memory to a device: what is free, or else the weights of the session that was used least, of those that
+     * have no run in flight. Throws nothing.
+     *
+     * @return whether memory was returned
+     */
+    private boolean makeRoom(InstalledMemory memory) {
+        try {
+            if (memory.shrink().bytesReleased() > 0) {
+                return true;
+            }
+            final List<AllocatorSession> open;
+            synchronized (this) {
+                open = List.copyOf(sessions);
+            }
+            return open.stream()
+                    .filter(session -> session.bytesAwake(memory) > 0)
+                    .map(session -> Map.entry(session.recentRuns(), session))
+                    .sorted(Map.Entry.comparingByKey())
+                    .anyMatch(session -> session.getValue().trySleep());
+        } catch (RuntimeException e) {
+            return false; // such as that a stream is captured
+        }
     }
 
     /** Returns whether the first memory is the CPU's, which sessions of the environment may use. */
@@ -288,6 +314,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             } finally {
                 memory.endRun();
             }
+            memory.setCreated();
             final AllocatorSession session = new AllocatorSession(Objects.requireNonNull(made.get()), memory);
             memory.shareWeights();
             synchronized (this) {

@@ -2,13 +2,16 @@ package allocator.onnxruntime;
 
 import allocator.spi.AllocatorStats;
 import allocator.spi.MemoryInfo;
+import java.util.function.LongSupplier;
 
 /** One memory of a session: what ONNX Runtime has in use of it, and its budget. Safe for use by any thread. */
 public final class SessionMemory {
     private final ExportedAllocator exported;
+    private final LongSupplier asleep;
 
-    SessionMemory(ExportedAllocator exported) {
+    SessionMemory(ExportedAllocator exported, LongSupplier asleep) {
         this.exported = exported;
+        this.asleep = asleep;
     }
 
     /** {@return the memory's info} */
@@ -31,6 +34,14 @@ public final class SessionMemory {
         exported.budget().setLimit(bytes);
     }
 
+    /**
+     * {@return the bytes in use that are in memory of the host, as the session is asleep; budgets and {@link #stats}
+     * count them}
+     */
+    public long bytesAsleep() {
+        return asleep.getAsLong();
+    }
+
     /** {@return how many blocks ONNX Runtime holds of this memory for the session} */
     public int liveBlocks() {
         return exported.liveBlocks();
@@ -38,7 +49,8 @@ public final class SessionMemory {
 
     @Override
     public String toString() {
-        return info() + ": " + exported.budget().used() + " bytes in use by " + exported.session();
+        return info() + ": " + exported.budget().used() + " bytes in use by " + exported.session()
+                + (bytesAsleep() == 0 ? "" : ", of which " + bytesAsleep() + " are asleep");
     }
 
     ExportedAllocator exported() {

@@ -110,6 +110,15 @@ final class SessionStreams {
         runs++;
     }
 
+    /** Waits for the work on the streams. */
+    void flush() {
+        for (final Entry entry : entries) {
+            if (!entry.isReleased) {
+                entry.view.flush();
+            }
+        }
+    }
+
     /**
      * Ends a run. If it was the only one, memory freed on the session's streams may serve others from here on. Never
      * throws, so that the run's result reaches the caller.

@@ -14,21 +14,29 @@ import ai.onnxruntime.OrtProvider;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.OrtSession.SessionOptions;
 import allocator.onnxruntime.examples.Examples;
+import allocator.provider.support.budget.Budget;
+import allocator.spi.Allocator;
 import allocator.spi.DeviceType;
 import allocator.spi.EpFactory;
+import allocator.spi.MemoryRange;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.SyncStream;
 import allocator.testkit.Gpu;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Random;
 import java.util.ServiceLoader;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
@@ -259,6 +267,177 @@ class CudaSessionTest {
             assertArrayEquals(Models.run(theirs::run, 2, 64, 1), Models.run(session::run, 2, 64, 1));
             assertTrue(session.stats().numAllocs() > 0, "of processor memory");
             assertTrue(session.gpu(0).stats().numAllocs() > 0, "of GPU memory");
+        }
+    }
+
+    /** Sessions that sleep. Prints what they take, beside the bare copy of the same bytes. */
+    @Nested
+    class Sleep {
+        private static final int MODELS = Integer.getInteger("allocator.onnxruntime.cuda.models", 20);
+        private static final int AWAKE = 8;
+        private static final int THREADS = 4;
+
+        /** A layer has 16 MiB. */
+        private static final int LAYERS = Integer.getInteger("allocator.onnxruntime.cuda.layers", 16);
+
+        private AllocatorSession open(OnnxRuntimeAllocators memory, byte[] model, String name) throws OrtException {
+            try (SessionOptions options = cuda(0)) {
+                return memory.openSession(model, "deep", options, SessionSettings.DEFAULT.withName(name));
+            }
+        }
+
+        private OnnxRuntimeAllocators installPaged() {
+            return install(GpuMemory.of("cuda-arena").withOption("arena.paged_reserves", "1"));
+        }
+
+        @Test
+        void outputsAreTheSameOverAThousandCyclesBesideOtherSessions() throws Exception {
+            final AtomicBoolean isDone = new AtomicBoolean();
+            try (OnnxRuntimeAllocators memory = installPaged();
+                    AllocatorSession session = open(memory, SmallModels.deep(LAYERS, 1), "deep");
+                    AllocatorSession other = CudaSessionTest.open(memory, "other");
+                    ExecutorService threads = Executors.newFixedThreadPool(1)) {
+                final int[] expected = SmallModels.runDeep(session::run, 1);
+                System.out.println("alone: " + times(memory, session, 50));
+                final int[] others = Models.run(other::run, 2, 64, 1);
+                final Future<Integer> load = threads.submit(() -> {
+                    int runs = 0;
+                    for (; !isDone.get(); runs++) {
+                        assertArrayEquals(others, Models.run(other::run, 2, 64, 1));
+                    }
+                    return runs;
+                });
+                final long inUse = session.gpu(0).stats().bytesInUse();
+                try {
+                    for (int cycle = 0; cycle < RUNS; cycle++) {
+                        assertTrue(session.sleep() >= LAYERS * 16 * MIB);
+                        assertTrue(session.isAsleep());
+                        assertArrayEquals(expected, SmallModels.runDeep(session::run, 1));
+                    }
+                    System.out.println("beside another session: " + times(memory, session, 50));
+                } finally {
+                    isDone.set(true);
+                }
+                System.out.println(RUNS + " cycles beside " + load.get() + " runs of another session");
+                assertEquals(inUse, session.gpu(0).stats().bytesInUse());
+            }
+        }
+
+        /** Wakes and bare copies in turn, each from pinned memory. */
+        private String times(OnnxRuntimeAllocators memory, AllocatorSession session, int rounds) {
+            final long byteSize = session.sleep();
+            session.wake();
+            final InstalledMemory gpu = memory.gpu(0);
+            final Allocator pinned = memory.memories().getLast().allocator();
+            final long host = pinned.reserve(byteSize);
+            final long block = gpu.allocator().reserve(byteSize);
+            final List<Double> wakes = new ArrayList<>();
+            final List<Double> sleeps = new ArrayList<>();
+            final List<Double> copies = new ArrayList<>();
+            try (SyncStream stream = gpu.target().createStream()) {
+                for (int i = 0; i < rounds; i++) {
+                    sleeps.add(millis(session::sleep));
+                    wakes.add(millis(session::wake));
+                    copies.add(millis(() -> {
+                        gpu.target()
+                                .dataTransfer()
+                                .copy(
+                                        new MemoryRange(pinned.info(), host, byteSize),
+                                        new MemoryRange(gpu.info(), block, byteSize),
+                                        stream);
+                        stream.flush();
+                    }));
+                }
+            }
+            gpu.allocator().free(block);
+            pinned.free(host);
+            final double wake = median(wakes);
+            final double copy = median(copies);
+            return String.format(
+                    Locale.ROOT,
+                    "%d MiB: bare copy %.2f ms, wake %.2f ms = %.3f x, sleep %.2f ms (medians of %d)",
+                    byteSize >> 20,
+                    copy,
+                    wake,
+                    wake / copy,
+                    median(sleeps),
+                    rounds);
+        }
+
+        private static double millis(Runnable work) {
+            final long start = System.nanoTime();
+            work.run();
+            return (System.nanoTime() - start) / 1e6;
+        }
+
+        private static double median(List<Double> values) {
+            return values.stream().sorted().toList().get(values.size() / 2);
+        }
+
+        /** More models than the limit of the device has room for, of which some are used much more than others. */
+        @Test
+        void sessionsUnderALimitOfTheDeviceTakeTurns() throws Exception {
+            final long modelBytes = LAYERS * 16 * MIB;
+            final List<byte[]> models = List.of(SmallModels.deep(LAYERS, 1), SmallModels.deep(LAYERS, 2));
+            final List<AllocatorSession> sessions = new ArrayList<>();
+            try (OnnxRuntimeAllocators memory = installPaged()) {
+                final Budget device = Budget.ofMemory(memory.gpu(0).info());
+                device.setLimit(AWAKE * modelBytes + modelBytes / 2 + 256 * MIB);
+                try {
+                    final List<int[]> expected = new ArrayList<>();
+                    for (int i = 0; i < MODELS; i++) {
+                        sessions.add(open(memory, models.get(i % 2), "deep " + i));
+                        expected.add(SmallModels.runDeep(sessions.get(i)::run, 1));
+                    }
+                    assertTrue(
+                            sessions.stream().filter(AllocatorSession::isAsleep).count() >= MODELS - AWAKE);
+                    System.out.println("the same " + AWAKE + " alone: " + use(sessions.subList(0, AWAKE), expected));
+                    System.out.println("all " + MODELS + ": " + use(sessions, expected));
+                    assertTrue(
+                            memory.gpu(0).stats().bytesHeld() <= device.status().limit());
+                } finally {
+                    for (final AllocatorSession session : sessions) {
+                        session.close();
+                    }
+                    device.setLimit(Long.MAX_VALUE);
+                }
+            }
+        }
+
+        /** Runs session i with a weight of 1 / (i + 1)<sup>2</sup>, and describes how long runs took. */
+        private String use(List<AllocatorSession> sessions, List<int[]> expected) throws Exception {
+            final List<Double> awake = Collections.synchronizedList(new ArrayList<>());
+            final List<Double> woken = Collections.synchronizedList(new ArrayList<>());
+            final List<Future<?>> users = new ArrayList<>();
+            try (ExecutorService threads = Executors.newFixedThreadPool(THREADS)) {
+                for (int user = 0; user < THREADS; user++) {
+                    final Random random = new Random(user);
+                    users.add(threads.submit(() -> {
+                        for (int run = 0; run < RUNS; run++) {
+                            final int which = (int) Math.min(
+                                    sessions.size() / (1 + random.nextDouble() * sessions.size()) - 0.5,
+                                    sessions.size() - 1);
+                            final AllocatorSession session = sessions.get(Math.max(0, which));
+                            final boolean isAwake = !session.isAsleep();
+                            final long start = System.nanoTime();
+                            assertArrayEquals(expected.get(Math.max(0, which)), SmallModels.runDeep(session::run, 1));
+                            (isAwake ? awake : woken).add((System.nanoTime() - start) / 1e6);
+                        }
+                        return true;
+                    }));
+                }
+                for (final Future<?> user : users) {
+                    user.get();
+                }
+            }
+            return String.format(
+                    Locale.ROOT,
+                    "%d runs of awake sessions, median %.2f ms, p99 %.2f ms; %d woke, median %.2f ms",
+                    awake.size(),
+                    median(awake),
+                    awake.stream().sorted().toList().get(awake.size() * 99 / 100),
+                    woken.size(),
+                    woken.isEmpty() ? 0 : median(woken));
         }
     }
 

@@ -8,11 +8,17 @@ import static allocator.onnxruntime.support.Protobuf.text;
 import ai.onnxruntime.OnnxTensor;
 import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
+import ai.onnxruntime.OrtSession;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
+import java.util.stream.IntStream;
 
-/** Models without weights whose operators' tensors can be counted by hand: each joins its inputs, {@code float[n]}. */
+/** Models whose tensors can be counted by hand: without weights, each joining its inputs, and of many weights. */
 final class SmallModels {
     private static final int FLOAT = 1;
     private static final int BOOL = 9;
@@ -21,6 +27,9 @@ final class SmallModels {
 
     /** How many operators {@link #chain} has. */
     static final int OPERATORS = 10;
+
+    /** The numbers of a row of {@link #deep}. */
+    static final int WIDTH = 2048;
 
     private SmallModels() {}
 
@@ -72,6 +81,61 @@ final class SmallModels {
                 text(2, operator),
                 field(12, value(operator + "_y", FLOAT, text(2, operator + "_n"))));
         return message(text(1, attribute), field(6, graph), number(20, GRAPH_ATTRIBUTE));
+    }
+
+    /**
+     * {@code y = tanh(... tanh(x W) ...)} of a row {@code x} of {@link #WIDTH} numbers, with a matrix of 16 MiB in each
+     * layer.
+     *
+     * @param seed of the weights
+     */
+    static byte[] deep(int layers, long seed) {
+        final Random random = new Random(seed);
+        final List<byte[]> graph = new ArrayList<>();
+        for (int i = 0; i < layers; i++) {
+            final String input = i == 0 ? "x" : "t" + (i - 1);
+            final String output = i == layers - 1 ? "y" : "t" + i;
+            graph.add(field(1, message(text(1, input), text(1, "w" + i), text(2, "m" + i), text(4, "MatMul"))));
+            graph.add(field(1, message(text(1, "m" + i), text(2, output), text(4, "Tanh"))));
+            final ByteBuffer weights =
+                    ByteBuffer.allocate(WIDTH * WIDTH * Float.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+            while (weights.hasRemaining()) {
+                weights.putFloat((random.nextFloat() - 0.5F) / 16);
+            }
+            graph.add(field(
+                    5,
+                    message(
+                            number(1, WIDTH),
+                            number(1, WIDTH),
+                            number(2, FLOAT),
+                            text(8, "w" + i),
+                            field(9, weights.array()))));
+        }
+        graph.add(text(2, "deep"));
+        graph.add(field(11, matrix("x")));
+        graph.add(field(12, matrix("y")));
+        return model(graph);
+    }
+
+    private static byte[] matrix(String name) {
+        final byte[] shape = message(field(1, number(1, 1)), field(1, number(1, WIDTH)));
+        return message(text(1, name), field(2, field(1, message(number(1, FLOAT), field(2, shape)))));
+    }
+
+    /** Runs {@link #deep} once and returns the bits of its output. */
+    static int[] runDeep(Models.Runner session, long seed) throws OrtException {
+        final float[][] row = new float[1][WIDTH];
+        final Random random = new Random(seed);
+        for (int i = 0; i < WIDTH; i++) {
+            row[0][i] = random.nextFloat();
+        }
+        try (OnnxTensor x = OnnxTensor.createTensor(OrtEnvironment.getEnvironment(), row);
+                OrtSession.Result result = session.run(Map.of("x", x))) {
+            final FloatBuffer values = ((OnnxTensor) result.get(0)).getFloatBuffer();
+            return IntStream.range(0, WIDTH)
+                    .map(i -> Float.floatToRawIntBits(values.get(i)))
+                    .toArray();
+        }
     }
 
     private static byte[] model(List<byte[]> graph) {

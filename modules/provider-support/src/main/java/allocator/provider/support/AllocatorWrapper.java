@@ -8,6 +8,7 @@ import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.InspectableAllocator;
 import allocator.spi.MemoryInfo;
 import allocator.spi.PagedReserves;
+import allocator.spi.RemappableReserves;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.StreamAwareAllocator;
@@ -18,7 +19,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * An allocator around another one, for subclasses that count, check or record its blocks. It has those capabilities of
  * the contract that the wrapped allocator has, and is each of them itself, so that no call goes round it;
- * {@link PagedReserves}, which takes and returns no block, is passed on. A capability that it does not know is not.
+ * {@link PagedReserves} and {@link RemappableReserves}, which take and return no block, are passed on. A capability
+ * that it does not know is not.
  *
  * <p>A subclass implements {@link #alloc}, {@link #reserve}, {@link #allocOnStream} and {@link #free}; every other call
  * is the wrapped allocator's.
@@ -46,7 +48,7 @@ public abstract class AllocatorWrapper
 
     @Override
     public final <T> Optional<T> as(Class<T> capability) {
-        if (capability == PagedReserves.class) {
+        if (capability == PagedReserves.class || capability == RemappableReserves.class) {
             return target.as(capability);
         }
         return capability.isInstance(this) && target.as(capability).isPresent()

@@ -36,6 +36,13 @@ public final class CudaArenaFactory extends CudaEpFactory {
     static final OptionKey<Boolean> USE_CUDA_MEMPOOL = OptionKey.flag(
             "arena.use_cuda_mempool", false, "1: device memory from a pool of the driver, instead of the arena");
 
+    /** {@code arena.paged_reserves}. */
+    static final OptionKey<Boolean> PAGED_RESERVES = OptionKey.flag(
+            "arena.paged_reserves",
+            false,
+            "1: reserves of 2 MiB and more have pages of their own, so that their memory can go back to the device "
+                    + "while their addresses stay, as for sessions that sleep; each takes whole pages");
+
     /** As ONNX Runtime's CUDA plug-in, and unlike its core, a shrink keeps no region by default. */
     private static final OptionKey<Boolean> KEEP_FIRST_REGION = ArenaOptions.keepFirstRegion(false);
 
@@ -45,7 +52,7 @@ public final class CudaArenaFactory extends CudaEpFactory {
             .toList();
 
     private static final List<OptionKey<?>> ARENA_KEYS = Stream.<OptionKey<?>>concat(
-                    Stream.of(USE_CUDA_MEMPOOL, PeerAccess.KEY, BumpOptions.KIND), PINNED_KEYS.stream())
+                    Stream.of(USE_CUDA_MEMPOOL, PeerAccess.KEY, BumpOptions.KIND, PAGED_RESERVES), PINNED_KEYS.stream())
             .toList();
 
     private static final List<OptionKey<?>> BUMP_KEYS = Stream.<OptionKey<?>>concat(
@@ -140,12 +147,21 @@ public final class CudaArenaFactory extends CudaEpFactory {
         final AllocatorOptions served = hasPages && maxMem > 0 && maxMem < DevicePages.granularity(device)
                 ? ArenaOptions.withoutPages(options)
                 : options;
+        final AllocatorOptions effective = withPagedReserves(
+                device, inForce(served, ArenaOptions.applicable(ARENA_KEYS, served, !plans.isEmpty())));
         final DeviceArena arena = new DeviceArena(
                 device,
                 config.withPlacementPolicy(served.get(ArenaOptions.POLICY)),
+                effective.get(PAGED_RESERVES),
                 PeerAccess.ordinals(served),
-                inForce(served, ArenaOptions.applicable(ARENA_KEYS, served, !plans.isEmpty())));
+                effective);
         return PlannedArena.over(device, arena, plans);
+    }
+
+    private static AllocatorOptions withPagedReserves(CudaDevice device, AllocatorOptions resolved) {
+        return resolved.get(PAGED_RESERVES) && !device.info().hasVirtualMemory()
+                ? resolved.served(PAGED_RESERVES, false, "is not possible: the device has no virtual memory")
+                : resolved;
     }
 
     /** The settings of an arena, also where it stands in for a pool that cannot be had. */

@@ -53,6 +53,13 @@ abstract class CudaArenaContract {
     }
 
     @Nested
+    class PagedReserves extends PagedReservesContract {
+        PagedReserves() {
+            super(gpu);
+        }
+    }
+
+    @Nested
     class Mempool extends DevicePoolContract {
         Mempool() {
             super(gpu);

@@ -15,6 +15,7 @@ class CudaArenaFaultsTest extends CudaFaultsInTurn {
         return List.of(
                 Map.of("arena.use_cuda_mempool", "1"),
                 Map.of("arena.policy", "slabs", "arena.initial_chunk_size_bytes", "65536"),
+                Map.of("arena.paged_reserves", "1"),
                 Map.of("arena.extend_strategy", "1"));
     }
 }

@@ -1,0 +1,181 @@
+package allocator.onnxruntime;
+
+import allocator.provider.support.internal.Failures;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorStats;
+import allocator.spi.MemoryRange;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.RemappableReserves;
+import allocator.spi.SpiLevel;
+import allocator.spi.SyncStream;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * The weights of a session on one GPU: what ONNX Runtime has reserved on pages of their own. Asleep they are one block
+ * of pinned memory, which stays for the next sleep, as pinning is slow. The caller makes one call at a time, while no
+ * run is in flight; {@link #bytesAsleep} may be called at any time.
+ */
+final class SleepingWeights {
+    private final ExportedAllocator export;
+    private final InstalledMemory device;
+    private final InstalledMemory host;
+    private final RemappableReserves pages;
+
+    /** The sizes of the reserves that are asleep, by address; some may have pages, after failures. */
+    private final Map<Long, Long> reserves = new TreeMap<>();
+
+    private long copy;
+    private long copyBytes;
+    private volatile long bytesAsleep;
+
+    SleepingWeights(ExportedAllocator export, InstalledMemory device, InstalledMemory host, RemappableReserves pages) {
+        this.export = export;
+        this.device = device;
+        this.host = host;
+        this.pages = pages;
+    }
+
+    long bytesAsleep() {
+        return bytesAsleep;
+    }
+
+    /** Returns what would sleep, by address. */
+    private Map<Long, Long> awake() {
+        final Map<Long, Long> sizes = new TreeMap<>();
+        export.forEach((address, byteSize, name) -> {
+            if (byteSize >= pages.pageBytes() && pages.mappedBytes(address) > 0) {
+                sizes.put(address, byteSize);
+            }
+        });
+        return sizes;
+    }
+
+    private static long sum(Map<Long, Long> sizes) {
+        return sizes.values().stream().mapToLong(Long::longValue).sum();
+    }
+
+    /** Returns the bytes of a memory that a sleep gives back; 0 if they sleep, or it is another memory. */
+    long bytesAwake(InstalledMemory of) {
+        return of == device && bytesAsleep == 0 ? sum(awake()) : 0;
+    }
+
+    /** Copies the weights to the host and gives their pages back, all or none. Returns their bytes. */
+    long sleep() {
+        final Map<Long, Long> sizes = awake();
+        final long byteSize = sum(sizes);
+        if (bytesAsleep > 0 || byteSize == 0) {
+            return 0;
+        }
+        requireCopy(byteSize);
+        try (SyncStream stream = device.target().createStream()) { // whose close waits for the copies
+            long offset = 0;
+            for (final Map.Entry<Long, Long> reserve : sizes.entrySet()) {
+                copy(onDevice(reserve.getKey(), reserve.getValue()), onHost(offset, reserve.getValue()), stream);
+                offset += reserve.getValue();
+            }
+        }
+        reserves.putAll(sizes);
+        bytesAsleep = byteSize;
+        try {
+            reserves.keySet().forEach(pages::unmap);
+        } catch (Throwable e) {
+            try {
+                wake();
+            } catch (Throwable asleep) {
+                Failures.suppress(e, asleep); // the next run tries again
+            }
+            throw e;
+        }
+        return byteSize;
+    }
+
+    /** Gives the weights pages and copies them back, all or none. Returns their bytes. */
+    long wake() {
+        final long byteSize = bytesAsleep;
+        if (byteSize == 0) {
+            return 0;
+        }
+        try (SyncStream stream = device.target().createStream()) {
+            long offset = 0;
+            for (final Map.Entry<Long, Long> reserve : reserves.entrySet()) {
+                wake(reserve.getKey(), reserve.getValue(), offset, stream);
+                offset += reserve.getValue();
+            }
+        } catch (Throwable e) {
+            final Failures failures = new Failures();
+            failures.add(e instanceof OutOfMemoryException exhausted ? noRoom(byteSize, exhausted) : e);
+            reserves.keySet().stream()
+                    .filter(address -> pages.mappedBytes(address) > 0)
+                    .forEach(address -> {
+                        failures.run(() -> pages.unmap(address)); // waits for the copies
+                    });
+            failures.throwIfAny();
+        }
+        reserves.clear();
+        bytesAsleep = 0;
+        return byteSize;
+    }
+
+    private void wake(long address, long byteSize, long offset, SyncStream stream) {
+        if (pages.mappedBytes(address) > 0) { // it could not be unmapped
+            copy(onHost(offset, byteSize), onDevice(address, byteSize), stream);
+            return;
+        }
+        device.withRoom(() -> {
+            pages.map(address, (from, partBytes) -> {
+                final long part = Math.min(partBytes, byteSize - from);
+                copy(onHost(offset + from, part), onDevice(address + from, part), stream);
+            });
+            return address;
+        });
+    }
+
+    private OutOfMemoryException noRoom(long byteSize, OutOfMemoryException e) {
+        final AllocatorStats stats = device.stats();
+        return new OutOfMemoryException(
+                "session " + export.session() + " cannot wake: its weights need " + MemoryDump.size(byteSize)
+                        + (stats.limit() < 0
+                                ? ""
+                                : ", free under the limit are " + MemoryDump.size(stats.limit() - stats.bytesHeld()))
+                        + "; let other sessions sleep, or raise the limit: " + e.getMessage(),
+                e.shortage(),
+                e.dump(),
+                e);
+    }
+
+    private MemoryRange onDevice(long address, long byteSize) {
+        return new MemoryRange(device.info(), address, byteSize);
+    }
+
+    private MemoryRange onHost(long offset, long byteSize) {
+        return new MemoryRange(host.info(), copy + offset, byteSize);
+    }
+
+    private void copy(MemoryRange source, MemoryRange target, SyncStream stream) {
+        device.target().dataTransfer().copy(source, target, stream);
+    }
+
+    private void requireCopy(long byteSize) {
+        if (copyBytes < byteSize) {
+            freeCopy();
+            final Allocator pinned = host.allocator();
+            copy = pinned.spiLevel() >= SpiLevel.RESERVE ? pinned.reserve(byteSize) : pinned.alloc(byteSize);
+            copyBytes = byteSize;
+        }
+    }
+
+    private void freeCopy() {
+        if (copyBytes > 0) {
+            copyBytes = 0;
+            host.allocator().free(copy);
+        }
+    }
+
+    /** Frees the copy, once ONNX Runtime has no more use of the weights. A second call does nothing. */
+    void close() {
+        reserves.clear();
+        bytesAsleep = 0;
+        freeCopy();
+    }
+}
