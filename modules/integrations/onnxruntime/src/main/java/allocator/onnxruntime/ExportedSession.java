@@ -10,6 +10,7 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryType;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncStream;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -178,6 +179,63 @@ final class ExportedSession {
         }
         if (names != null) {
             names.end();
+        }
+    }
+
+    /** Ends a run whose work on streams may go on. Never throws. */
+    void endLaunch() {
+        streams.values().forEach(SessionStreams::endLaunch);
+        if (names != null) {
+            names.end();
+        }
+    }
+
+    boolean hasGpu() {
+        return installed.stream().anyMatch(one -> one.info().deviceType() == DeviceType.GPU);
+    }
+
+    /** Returns whether a memory is of this installation. */
+    boolean isOf(InstalledMemory memory) {
+        return installed.contains(memory);
+    }
+
+    /**
+     * Returns whether the session runs on a stream.
+     *
+     * @throws IllegalArgumentException if it is of a device whose memory is not installed
+     */
+    SessionStreams.Use use(SyncStream stream) {
+        final SessionStreams table = streams.get(stream.memory().deviceOrdinal());
+        if (table == null || stream.memory().deviceType() == DeviceType.CPU) {
+            throw new IllegalArgumentException(
+                    stream + " is of a device whose memory is not installed for " + failures.session());
+        }
+        return table.use(stream.handle());
+    }
+
+    /** Begins to capture a graph: returns what stays allocated for it, of each memory. */
+    List<GraphBlocks> beginCapture() {
+        final List<GraphBlocks> graph = new ArrayList<>();
+        for (final ExportedAllocator allocator : allocators()) {
+            final GraphBlocks blocks =
+                    new GraphBlocks(() -> streams.values().stream().anyMatch(SessionStreams::isCapturing));
+            allocator.beginCapture(blocks);
+            graph.add(blocks);
+        }
+        return graph;
+    }
+
+    /** Ends the capture of a graph: frees what its replays do not use. */
+    void endCapture(List<GraphBlocks> graph) {
+        for (int i = 0; i < graph.size(); i++) {
+            allocators().get(i).endCapture(graph.get(i));
+        }
+    }
+
+    /** Frees what a graph has used. */
+    void release(List<GraphBlocks> graph) {
+        for (int i = 0; i < graph.size(); i++) {
+            allocators().get(i).release(graph.get(i));
         }
     }
 

@@ -6,10 +6,14 @@ import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.runtime.snapshot.Snapshot.User;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceType;
 import allocator.spi.InspectableAllocator;
 import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryType;
 import allocator.spi.ShrinkReport;
+import allocator.spi.SyncStream;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -18,6 +22,7 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One memory of an installation: the allocator that its sessions share, and their common budget. Safe for use by any
@@ -27,6 +32,10 @@ public final class InstalledMemory {
     private final TargetAllocator target;
     private final SessionBudget budget;
     private final StreamViews views;
+    private final HeldBlocks held;
+
+    /** Exports the allocator for tensors of the program; {@code null} before the first. Guarded by {@code exports}. */
+    private @Nullable ExportedAllocator tensors;
 
     /** Those of the sessions and of the environment that are not closed. Guarded by itself. */
     private final List<ExportedAllocator> exports = new ArrayList<>();
@@ -35,8 +44,10 @@ public final class InstalledMemory {
      * @param target the allocator
      * @param budgetBytes the budget of all sessions together
      * @param views the views of the device's streams
+     * @param held records where tensors of the program are allocated
      */
-    InstalledMemory(TargetAllocator target, long budgetBytes, StreamViews views) {
+    InstalledMemory(TargetAllocator target, long budgetBytes, StreamViews views, HeldBlocks held) {
+        this.held = held;
         this.target = target;
         this.views = views;
         budget = new SessionBudget(null, budgetBytes);
@@ -79,6 +90,108 @@ public final class InstalledMemory {
      */
     public ShrinkReport shrink() {
         return ExportedAllocator.shrink(allocator());
+    }
+
+    /**
+     * Allocates a tensor of the program. It counts against the budget of all sessions together, and belongs to
+     * {@code tensors} in snapshots.
+     *
+     * @param type the type of the elements
+     * @param shape the dimensions, none for a scalar; {@code 0} makes an empty tensor
+     * @return the tensor, whose bytes are not initialized, to be closed by the caller before the installation
+     * @throws allocator.spi.OutOfMemoryException if the budget, the allocator's limit or the device has no room
+     * @throws IllegalArgumentException if a dimension is negative, or the size overflows
+     * @throws allocator.spi.AllocatorClosedException if the installation is closed
+     */
+    public DeviceTensor tensor(ElementType type, long... shape) {
+        final long byteSize = byteSize(type, shape);
+        final ExportedAllocator export = tensors();
+        final long address = export.allocTensor(byteSize);
+        try {
+            return DeviceTensor.of(new TensorBlock(this, address, () -> export.free(address)), 0, type, shape.clone());
+        } catch (Throwable e) {
+            export.free(address);
+            throw e;
+        }
+    }
+
+    /**
+     * Makes a tensor of memory that the caller owns, such as another library's. The memory must be of this device, or
+     * of the host if this is memory of the host, and stay valid until the tensor and its views are closed.
+     *
+     * @param address the address of the first element
+     * @param type the type of the elements
+     * @param shape the dimensions
+     * @return the tensor, to be closed by the caller; its close frees nothing
+     * @throws IllegalArgumentException as {@link #tensor}, or if the address is 0
+     */
+    public DeviceTensor tensorAt(long address, ElementType type, long... shape) {
+        if (address == 0) {
+            throw new IllegalArgumentException("a tensor at the address 0");
+        }
+        final long ignored = byteSize(type, shape);
+        return DeviceTensor.of(new TensorBlock(this, address, () -> {}), 0, type, shape.clone());
+    }
+
+    private static long byteSize(ElementType type, long... shape) {
+        try {
+            return type.byteSize(DeviceTensor.elements(shape));
+        } catch (ArithmeticException e) {
+            throw new IllegalArgumentException("the size of " + type + Arrays.toString(shape) + " overflows", e);
+        }
+    }
+
+    private ExportedAllocator tensors() {
+        synchronized (exports) {
+            ExportedAllocator export = tensors;
+            if (export == null || export.isClosed()) {
+                export = add(new ExportedAllocator(
+                        allocator(),
+                        target.memory(),
+                        null,
+                        new SessionBudget(budget, AllocatorStats.UNLIMITED),
+                        held.sites(),
+                        null,
+                        new FailureLog(OnnxRuntimeAllocators.TENSORS, "of the program", null)));
+                tensors = export;
+            }
+            return export;
+        }
+    }
+
+    /**
+     * Ends the allocation of tensors.
+     *
+     * @throws IllegalStateException if some are open
+     */
+    void closeTensors() {
+        synchronized (exports) {
+            final ExportedAllocator export = tensors;
+            if (export != null) {
+                if (export.liveBlocks() > 0) {
+                    throw new IllegalStateException(export.liveBlocks() + " tensors of the program, "
+                            + export.stats().bytesInUse() + " bytes of " + info() + ", are open; close them");
+                }
+                export.close();
+            }
+        }
+    }
+
+    /**
+     * Creates a stream of the device. Sessions run on it whose options of ONNX Runtime's CUDA provider name its
+     * {@linkplain SyncStream#handle handle} as {@code user_compute_stream}.
+     *
+     * @return the stream, to be closed by the caller after those sessions
+     * @throws UnsupportedOperationException if the memory has no streams, as that of the CPU
+     * @throws allocator.spi.DeviceException if the driver fails
+     */
+    public SyncStream createStream() {
+        return views.adopt(target.createStream());
+    }
+
+    /** Returns whether the program can read and write the memory without a copy by the device. */
+    boolean isOfHost() {
+        return info().deviceType() == DeviceType.CPU || info().memoryType() == MemoryType.HOST_ACCESSIBLE;
     }
 
     /** Returns the uses of the allocator by some of the exports that are not closed. */

@@ -85,6 +85,10 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     public static final String LEAKS_REPORT = EnvironmentBuilder.LEAKS_REPORT;
 
     static final String ENVIRONMENT = "the environment";
+
+    /** The owner of the program's tensors. */
+    static final String TENSORS = "tensors";
+
     private static final int WARM_UP_CALLS = 30_000;
     private static final long WARM_UP_BYTES = 1000;
 
@@ -390,6 +394,22 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         return gpu(ordinal, memories, InstalledMemory::info);
     }
 
+    /**
+     * {@return the installed pinned memory of a GPU: memory of the host that the device reaches}
+     *
+     * @param ordinal the device's ordinal
+     * @throws IllegalArgumentException if none is installed
+     */
+    public InstalledMemory pinned(int ordinal) {
+        return memories.stream()
+                .filter(memory -> memory.info().memoryType() == MemoryType.HOST_ACCESSIBLE
+                        && memory.info().deviceOrdinal() == ordinal)
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("no pinned memory of gpu:" + ordinal
+                        + " is installed; there are "
+                        + memories.stream().map(InstalledMemory::info).toList()));
+    }
+
     /** Finds the memory of a GPU. */
     static <T> T gpu(int ordinal, List<T> memories, Function<T, MemoryInfo> info) {
         for (final T memory : memories) {
@@ -488,8 +508,9 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      * allocations fail, and its runs throw.
      *
      * @throws IllegalStateException if sessions are open or being opened, an allocator is being warmed up, or ONNX
-     *     Runtime holds memory of an allocator; the message names the session, and nothing changes, apart from a report
-     *     that {@link #LEAKS} asks for; or if an allocator does not take a block back, and another call tries again
+     *     Runtime holds memory of an allocator, or tensors of the program are open; the message names the session, and
+     *     nothing changes, apart from a report that {@link #LEAKS} asks for; or if an allocator does not take a block
+     *     back, and another call tries again
      * @throws allocator.spi.DeviceException if a device cannot confirm that the work of a closed session is done;
      *     another call tries again
      */
@@ -535,6 +556,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         }
         abandoned.forEach(ExportedSession::close);
         abandoned.clear();
+        memories.forEach(InstalledMemory::closeTensors);
         shared.setRegistered(false);
         try {
             final String obstacle = shared.obstacle();
@@ -690,8 +712,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             final NativeEnvironment registry = NativeEnvironment.get();
             final List<InstalledMemory> memories = new ArrayList<>();
             try {
-                addCpu(memories);
-                gpus.values().forEach(gpu -> addGpu(memories, gpu));
+                addCpu(memories, held);
+                gpus.values().forEach(gpu -> addGpu(memories, gpu, held));
                 if (memories.isEmpty()) {
                     throw new IllegalArgumentException("neither a provider nor an allocator was chosen");
                 }
@@ -717,19 +739,19 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             }
         }
 
-        private void addCpu(List<InstalledMemory> memories) {
+        private void addCpu(List<InstalledMemory> memories, HeldBlocks held) {
             if (allocator != null) {
                 if (!options.isEmpty()) {
                     throw new IllegalArgumentException(
                             "options " + options.keySet() + " are for a provider's allocator");
                 }
-                memories.add(new InstalledMemory(TargetAllocator.ofCpu(allocator), budget, NO_STREAMS));
+                memories.add(new InstalledMemory(TargetAllocator.ofCpu(allocator), budget, NO_STREAMS, held));
                 return;
             }
             final TargetProvider provider = provider(factory, providerName);
             if (provider != null) {
                 try {
-                    add(memories, provider, provider.cpuMemory(), options, budget, NO_STREAMS);
+                    add(memories, provider, provider.cpuMemory(), options, budget, NO_STREAMS, held);
                 } catch (Throwable e) {
                     provider.closeIfUnusedAfter(e);
                     throw e;
@@ -740,7 +762,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             }
         }
 
-        private static void addGpu(List<InstalledMemory> memories, GpuMemory gpu) {
+        private static void addGpu(List<InstalledMemory> memories, GpuMemory gpu, HeldBlocks held) {
             final TargetProvider provider = Objects.requireNonNull(
                     provider(gpu.provider().orElse(null), gpu.providerName().orElse(null)));
             try {
@@ -748,10 +770,16 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                 final MemoryInfo own = device.defaultMemory().orElseThrow();
                 final StreamViews views =
                         new StreamViews(handle -> provider.factory().viewSyncStream(own, handle));
-                add(memories, provider, own, gpu.options(), gpu.budget(), views);
+                add(memories, provider, own, gpu.options(), gpu.budget(), views, held);
                 device.hostAccessibleMemory()
-                        .ifPresent(pinned ->
-                                add(memories, provider, pinned, gpu.pinnedOptions(), AllocatorStats.UNLIMITED, views));
+                        .ifPresent(pinned -> add(
+                                memories,
+                                provider,
+                                pinned,
+                                gpu.pinnedOptions(),
+                                AllocatorStats.UNLIMITED,
+                                views,
+                                held));
             } catch (Throwable e) {
                 provider.closeIfUnusedAfter(e);
                 throw e;
@@ -765,10 +793,11 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                 MemoryInfo info,
                 Map<String, String> options,
                 long budget,
-                StreamViews views) {
+                StreamViews views,
+                HeldBlocks held) {
             final TargetAllocator target = TargetAllocator.create(provider, info, options);
             try {
-                memories.add(new InstalledMemory(target, budget, views));
+                memories.add(new InstalledMemory(target, budget, views, held));
             } catch (Throwable e) {
                 target.releaseAfter(e);
                 throw e;

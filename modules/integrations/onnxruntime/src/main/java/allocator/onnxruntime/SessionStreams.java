@@ -1,6 +1,8 @@
 package allocator.onnxruntime;
 
 import allocator.provider.support.internal.Failures;
+import allocator.spi.StreamCaptureException;
+import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -108,6 +110,45 @@ final class SessionStreams {
     /** Begins a run, or the creation of the session. Waits while another one ends. */
     synchronized void beginRun() {
         runs++;
+    }
+
+    /** What is known of the session and a stream. */
+    enum Use {
+        /** The session has not allocated on any stream. */
+        UNKNOWN,
+        /** All that it allocates is on the stream. */
+        ON_IT,
+        /** It allocates on others. */
+        ON_OTHERS
+    }
+
+    /** Returns whether the session runs on a stream. */
+    Use use(long handle) {
+        Use use = Use.UNKNOWN;
+        for (final Entry entry : entries) {
+            if (entry.handle != handle) {
+                return Use.ON_OTHERS;
+            }
+            use = Use.ON_IT;
+        }
+        return use;
+    }
+
+    /** Returns whether work of the session is being captured into a graph. */
+    boolean isCapturing() {
+        for (final Entry entry : entries) {
+            try (SyncNotification probe = entry.view.createNotification()) {
+                probe.activate();
+            } catch (StreamCaptureException e) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Ends a run whose work may go on: memory freed in it stays bound to its stream until a later run ends. */
+    synchronized void endLaunch() {
+        runs--;
     }
 
     /**

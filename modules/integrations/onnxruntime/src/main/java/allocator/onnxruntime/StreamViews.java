@@ -23,6 +23,9 @@ final class StreamViews {
 
         private int users;
 
+        /** Whether the program made the stream, and closes it. */
+        private boolean isOfProgram;
+
         SyncStream stream() {
             return Objects.requireNonNull(stream, "the view is being made");
         }
@@ -65,6 +68,16 @@ final class StreamViews {
         }
     }
 
+    /** Makes a stream of the program its own view, until the program closes it. Returns it. */
+    synchronized SyncStream adopt(SyncStream stream) {
+        views.values().removeIf(view -> view.isOfProgram && view.stream().hasEnded());
+        final View view = new View();
+        view.stream = stream;
+        view.isOfProgram = true;
+        views.put(stream.handle(), view);
+        return stream;
+    }
+
     /**
      * Ends a run on a stream that no other session uses. Another session may have work on a stream that it shares,
      * which the end of a run would not wait for; its memory stays bound to the stream.
@@ -92,7 +105,11 @@ final class StreamViews {
         if (view == null) {
             return;
         }
-        if (view.users == 1) {
+        if (view.users == 1 && view.isOfProgram) {
+            if (!view.stream().hasEnded()) {
+                view.stream().onSessionRunEnd();
+            }
+        } else if (view.users == 1) {
             view.stream().close();
             views.remove(handle);
         }

@@ -3,14 +3,17 @@ package allocator.onnxruntime;
 import allocator.provider.support.internal.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
+import allocator.spi.DataTransfer;
 import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
+import allocator.spi.SyncStream;
 import allocator.spi.UnknownAllocatorException;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -80,6 +83,30 @@ final class TargetAllocator {
     /** Returns the name of its provider, {@code application} if it was given without one. */
     String providerName() {
         return provider == null ? "application" : provider.factory().name();
+    }
+
+    /**
+     * Returns the copies of its provider.
+     *
+     * @throws UnsupportedOperationException if there are none
+     */
+    DataTransfer dataTransfer() {
+        return Optional.ofNullable(provider)
+                .flatMap(owner -> owner.factory().dataTransfer())
+                .orElseThrow(() -> new UnsupportedOperationException("the provider " + providerName()
+                        + " makes no copies of " + allocator().info()));
+    }
+
+    /**
+     * Creates a stream of its device.
+     *
+     * @throws UnsupportedOperationException if it has none
+     */
+    SyncStream createStream() {
+        if (provider == null || memory.equals(OrtMemory.CPU)) {
+            throw new UnsupportedOperationException(allocator().info() + " has no streams");
+        }
+        return provider.factory().createSyncStream(allocator().info());
     }
 
     /** Returns the memory of ONNX Runtime's that it serves. */

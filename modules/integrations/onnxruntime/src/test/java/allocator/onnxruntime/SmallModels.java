@@ -22,6 +22,9 @@ final class SmallModels {
     /** How many operators {@link #chain} has. */
     static final int OPERATORS = 10;
 
+    /** The output of {@link #chain}. */
+    static final String LAST = "y" + (OPERATORS - 1);
+
     private SmallModels() {}
 
     /** The name of an operator of {@link #chain}. */
