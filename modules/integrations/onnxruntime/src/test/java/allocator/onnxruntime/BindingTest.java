@@ -18,8 +18,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.FloatBuffer;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
-import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Nested;
@@ -34,7 +32,8 @@ class BindingTest {
     private static final int TOKENS = 8;
     private static final int WIDTH = 16;
     private static final int WORDS = 32;
-    private static final byte[] DECODER = Decoder.model(LAYERS, TOKENS, WIDTH, WORDS);
+    private static final Decoder DECODER = new Decoder(LAYERS, TOKENS, WIDTH, WORDS);
+    private static final byte[] MODEL = DECODER.model();
 
     private final OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
             .provider("cpu-reference")
@@ -138,69 +137,17 @@ class BindingTest {
         }
     }
 
-    /** The decoder on tensors of the program. */
-    private final class Bound implements AutoCloseable {
-        private final AllocatorSession session = open(DECODER);
-        private final DeviceTensor token = cpu.tensor(ElementType.INT64, 1);
-        private final DeviceTensor position = cpu.tensor(ElementType.INT64, 1, 1);
-        private final DeviceTensor cache = cpu.tensor(ElementType.FLOAT, 2 * LAYERS, TOKENS, WIDTH);
-        private final DeviceTensor logits = cpu.tensor(ElementType.FLOAT, 1, WORDS);
-        private final Binding binding = session.bind()
-                .input("token", token)
-                .input("position", position)
-                .input("past", cache)
-                .output("logits", logits)
-                .output("present", cache);
-
-        Bound() throws OrtException {
-            cache.copyFrom(floats(new float[2 * LAYERS * TOKENS * WIDTH]));
-        }
-
-        float[] next(long word, long place) throws OrtException {
-            token.copyFrom(MemorySegment.ofArray(new long[] {word}));
-            position.copyFrom(MemorySegment.ofArray(new long[] {place}));
-            binding.run();
-            return values(logits);
-        }
-
-        @Override
-        public void close() throws OrtException {
-            binding.close();
-            token.close();
-            position.close();
-            cache.close();
-            logits.close();
-            session.close();
-        }
-    }
-
-    /** The logits of a sequence, by ONNX Runtime's Java binding, which copies the cache in each run. */
-    static float[][] plain(OrtSession session, long... words) throws OrtException {
-        final OrtEnvironment environment = OrtEnvironment.getEnvironment();
-        final float[][] logits = new float[words.length][];
-        FloatBuffer cache = FloatBuffer.allocate(2 * LAYERS * TOKENS * WIDTH);
-        for (int i = 0; i < words.length; i++) {
-            final Map<String, OnnxTensor> inputs = new LinkedHashMap<>();
-            inputs.put("token", OnnxTensor.createTensor(environment, new long[] {words[i]}));
-            inputs.put("position", OnnxTensor.createTensor(environment, new long[][] {{i}}));
-            inputs.put("past", OnnxTensor.createTensor(environment, cache, new long[] {2 * LAYERS, TOKENS, WIDTH}));
-            try (OrtSession.Result result = session.run(inputs)) {
-                logits[i] = ((float[][]) result.get(0).getValue())[0];
-                cache = ((OnnxTensor) result.get(1)).getFloatBuffer();
-            } finally {
-                inputs.values().forEach(OnnxTensor::close);
-            }
-        }
-        return logits;
+    private BoundDecoder bound() throws OrtException {
+        return new BoundDecoder(DECODER, open(MODEL), cpu);
     }
 
     @Nested
     class Runs {
         @Test
         void haveTheBitsOfRunsThatCopy() throws OrtException {
-            try (OrtSession theirs = OrtEnvironment.getEnvironment().createSession(DECODER);
-                    Bound ours = new Bound()) {
-                final float[][] expected = plain(theirs, 3, 1, 4, 1, 5, 9, 2, 6);
+            try (OrtSession theirs = OrtEnvironment.getEnvironment().createSession(MODEL);
+                    BoundDecoder ours = bound()) {
+                final float[][] expected = DECODER.plain(theirs, 3, 1, 4, 1, 5, 9, 2, 6);
                 for (int i = 0; i < expected.length; i++) {
                     assertArrayEquals(expected[i], ours.next(new long[] {3, 1, 4, 1, 5, 9, 2, 6}[i], i));
                 }
@@ -209,7 +156,7 @@ class BindingTest {
 
         @Test
         void allocateNothingOnTheHeap() throws OrtException {
-            try (Bound ours = new Bound()) {
+            try (BoundDecoder ours = bound()) {
                 for (int i = 0; i < 20_000; i++) {
                     ours.binding.run();
                 }
@@ -335,7 +282,7 @@ class BindingTest {
 
         @Test
         void isMemoryOfTwoOutputs() throws OrtException {
-            try (AllocatorSession decoder = open(DECODER);
+            try (AllocatorSession decoder = open(MODEL);
                     DeviceTensor block = cpu.tensor(ElementType.FLOAT, 2 * LAYERS, TOKENS, WIDTH);
                     DeviceTensor part = block.slice(0, 1);
                     DeviceTensor row = part.reshape(TOKENS * WIDTH);

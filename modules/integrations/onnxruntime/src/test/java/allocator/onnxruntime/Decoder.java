@@ -5,10 +5,17 @@ import static allocator.onnxruntime.support.Protobuf.message;
 import static allocator.onnxruntime.support.Protobuf.number;
 import static allocator.onnxruntime.support.Protobuf.text;
 
+import ai.onnxruntime.OnnxTensor;
+import ai.onnxruntime.OrtEnvironment;
+import ai.onnxruntime.OrtException;
+import ai.onnxruntime.OrtSession;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.stream.LongStream;
 
@@ -21,7 +28,7 @@ import java.util.stream.LongStream;
  * <p>Inputs: {@code token} int64[1], {@code position} int64[1,1], {@code past} float[2 * layers, tokens, width].
  * Outputs: {@code logits} float[1, words], {@code present} as {@code past}.
  */
-public final class Decoder {
+final class Decoder {
     private static final int FLOAT = 1;
     private static final int INT64 = 7;
     private static final int INT_ATTRIBUTE = 2;
@@ -34,26 +41,50 @@ public final class Decoder {
     private final int width;
     private final int words;
 
-    private Decoder(int layers, int tokens, int width, int words) {
+    /**
+     * @param layers how many layers
+     * @param tokens how many tokens the cache has room for
+     * @param width the length of a vector
+     * @param words how many words there are
+     */
+    Decoder(int layers, int tokens, int width, int words) {
         this.layers = layers;
         this.tokens = tokens;
         this.width = width;
         this.words = words;
     }
 
-    /**
-     * {@return the model's bytes}
-     *
-     * @param layers how many layers
-     * @param tokens how many tokens the cache has room for
-     * @param width the length of a vector
-     * @param words how many words there are
-     */
-    public static byte[] model(int layers, int tokens, int width, int words) {
-        return new Decoder(layers, tokens, width, words).build();
+    /** Returns the shape of the cache. */
+    long[] cacheShape() {
+        return new long[] {2L * layers, tokens, width};
     }
 
-    private byte[] build() {
+    int words() {
+        return words;
+    }
+
+    /** Returns the logits of a sequence, by ONNX Runtime's Java binding, which copies the cache in each run. */
+    float[][] plain(OrtSession session, long... sequence) throws OrtException {
+        final OrtEnvironment environment = OrtEnvironment.getEnvironment();
+        final float[][] logits = new float[sequence.length][];
+        FloatBuffer cache = FloatBuffer.allocate(2 * layers * tokens * width);
+        for (int i = 0; i < sequence.length; i++) {
+            final Map<String, OnnxTensor> inputs = new LinkedHashMap<>();
+            inputs.put("token", OnnxTensor.createTensor(environment, new long[] {sequence[i]}));
+            inputs.put("position", OnnxTensor.createTensor(environment, new long[][] {{i}}));
+            inputs.put("past", OnnxTensor.createTensor(environment, cache, cacheShape()));
+            try (OrtSession.Result result = session.run(inputs)) {
+                logits[i] = ((float[][]) result.get(0).getValue())[0];
+                cache = ((OnnxTensor) result.get(1)).getFloatBuffer();
+            } finally {
+                inputs.values().forEach(OnnxTensor::close);
+            }
+        }
+        return logits;
+    }
+
+    /** Returns the model's bytes. Called once. */
+    byte[] model() {
         weights("embedding", words, width);
         integers("places", LongStream.range(0, tokens).toArray(), 1, tokens);
         integers("axis0", new long[] {0}, 1);
