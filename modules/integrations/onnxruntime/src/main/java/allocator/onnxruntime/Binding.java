@@ -317,7 +317,7 @@ public final class Binding implements AutoCloseable {
             throw new IllegalStateException(stream + " is closed");
         }
         SyncNotification done = notification;
-        if (done == null || done.stream() != stream) {
+        if (done == null || !done.stream().equals(stream)) {
             closeNotification();
             done = stream.createNotification();
             notification = done;
@@ -341,7 +341,7 @@ public final class Binding implements AutoCloseable {
 
     private void run(@Nullable SyncStream stream, long runOptions) throws OrtException {
         requireComplete();
-        if (graph != null && capturer != Thread.currentThread()) {
+        if (graph != null && !Thread.currentThread().equals(capturer)) {
             throw new IllegalStateException("the graph of " + session.name() + " was captured by " + capturer
                     + "; ONNX Runtime replays it on that thread only");
         }
