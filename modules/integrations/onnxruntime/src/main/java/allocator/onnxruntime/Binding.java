@@ -438,8 +438,8 @@ public final class Binding implements AutoCloseable {
             requireOpen();
             final Slot slot = outputs.get(name);
             if (slot == null || slot.memory == null) {
-                throw new IllegalArgumentException(
-                        "output " + name + (slot == null ? " is not bound" : " is a tensor of the program's"));
+                throw new IllegalArgumentException("output " + name + " is not left to ONNX Runtime; bind it with"
+                        + " output(name, memory), or read the tensor that is bound to it");
             }
             if (!hasRun) {
                 throw new IllegalStateException("no run of " + session.name() + " has completed");

@@ -321,7 +321,7 @@ class BindingTest {
 
         @Test
         void isTheResultOfATensorOfTheProgram() {
-            assertRejected("is a tensor of the program's", () -> binding.result(SmallModels.LAST));
+            assertRejected("is not left to ONNX Runtime", () -> binding.result(SmallModels.LAST));
             binding.output(SmallModels.LAST, cpu);
             final Binding fresh = binding;
             assertRejected("no run of small has completed", () -> fresh.result(SmallModels.LAST));
