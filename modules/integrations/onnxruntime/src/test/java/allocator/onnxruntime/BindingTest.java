@@ -351,7 +351,7 @@ class BindingTest {
 
     @Test
     void tensorsThatAreOpenKeepTheInstallation() {
-        try (DeviceTensor ignored = cpu.tensor(ElementType.FLOAT, 2)) {
+        try (DeviceTensor _ = cpu.tensor(ElementType.FLOAT, 2)) {
             assertRejected("1 tensors of the program, 8 bytes of Cpu (cpu:0), are open", memory::close);
             assertEquals(8, memory.bytesInUse());
         }
