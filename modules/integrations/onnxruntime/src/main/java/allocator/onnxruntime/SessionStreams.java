@@ -1,7 +1,6 @@
 package allocator.onnxruntime;
 
 import allocator.provider.support.internal.Failures;
-import allocator.spi.StreamCaptureException;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger;
@@ -134,12 +133,15 @@ final class SessionStreams {
         return use;
     }
 
-    /** Returns whether work of the session is being captured into a graph. */
+    /**
+     * Returns whether work of the session is being captured into a graph, or the driver does not say: a notification
+     * of a captured stream cannot be activated. Never throws.
+     */
     boolean isCapturing() {
         for (final Entry entry : entries) {
             try (SyncNotification probe = entry.view.createNotification()) {
                 probe.activate();
-            } catch (StreamCaptureException e) {
+            } catch (RuntimeException e) {
                 return true;
             }
         }
