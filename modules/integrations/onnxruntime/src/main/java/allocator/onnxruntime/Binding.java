@@ -304,8 +304,7 @@ public final class Binding implements AutoCloseable {
      * Submits a run of the model to a stream, and does not wait for it: the outputs are complete when the stream's work
      * is. A copy or close of a tensor waits for that by itself. The first launch of a session waits.
      *
-     * @param stream a stream of {@link InstalledMemory#createStream}; the session was opened with its handle as
-     *     {@code user_compute_stream} of ONNX Runtime's CUDA provider
+     * @param stream a stream of {@link InstalledMemory#createStream}, on which the session was opened
      * @return a notification of the end of the run, activated, for other streams or the host to wait for; it is this
      *     binding's, moves with each launch, and is not to be closed
      * @throws OrtException as {@link #run}
@@ -335,7 +334,8 @@ public final class Binding implements AutoCloseable {
     private void requireStream(SyncStream stream) {
         if (session.use(stream) == SessionStreams.Use.ON_OTHERS) {
             throw new IllegalStateException("the session " + session.name() + " does not run on " + stream
-                    + ": open it with the CUDA option user_compute_stream=" + stream.handle());
+                    + ": open it with the CUDA options has_user_compute_stream=1 and user_compute_stream="
+                    + stream.handle());
         }
     }
 

@@ -178,8 +178,9 @@ public final class InstalledMemory {
     }
 
     /**
-     * Creates a stream of the device. Sessions run on it whose options of ONNX Runtime's CUDA provider name its
-     * {@linkplain SyncStream#handle handle} as {@code user_compute_stream}.
+     * Creates a stream of the device. A session runs on it if the options of ONNX Runtime's CUDA provider set
+     * {@code has_user_compute_stream} to {@code 1}, and {@code user_compute_stream} to the stream's
+     * {@linkplain SyncStream#handle handle}.
      *
      * @return the stream, to be closed by the caller after those sessions
      * @throws UnsupportedOperationException if the memory has no streams, as that of the CPU

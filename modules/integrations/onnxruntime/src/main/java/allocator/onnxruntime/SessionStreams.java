@@ -134,8 +134,8 @@ final class SessionStreams {
     }
 
     /**
-     * Returns whether work of the session is being captured into a graph, or the driver does not say: a notification
-     * of a captured stream cannot be activated. Never throws.
+     * Returns whether work of the session is being captured into a graph, or the driver does not say: a notification of
+     * a captured stream cannot be activated. Never throws.
      */
     boolean isCapturing() {
         for (final Entry entry : entries) {

@@ -73,8 +73,20 @@ class CudaBindingTest {
         }
     }
 
+    private static AllocatorSession openOn(SyncStream stream, OnnxRuntimeAllocators memory) throws OrtException {
+        return open(
+                memory,
+                SmallModels.chain(),
+                "has_user_compute_stream",
+                "1",
+                "user_compute_stream",
+                String.valueOf(stream.handle()));
+    }
+
     private OrtSession openPlain(byte[] model) throws OrtException {
         try (SessionOptions options = new SessionOptions()) {
+            options.setSymbolicDimensionValue("batch", 1);
+            options.setSymbolicDimensionValue("seq", 16);
             options.addCUDA(0);
             return environment.createSession(model, options);
         }
@@ -267,10 +279,8 @@ class CudaBindingTest {
         try (OnnxRuntimeAllocators memory = install();
                 SyncStream one = memory.gpu(0).createStream();
                 SyncStream two = memory.gpu(0).createStream();
-                AllocatorSession first =
-                        open(memory, SmallModels.chain(), "user_compute_stream", String.valueOf(one.handle()));
-                AllocatorSession second =
-                        open(memory, SmallModels.chain(), "user_compute_stream", String.valueOf(two.handle()));
+                AllocatorSession first = openOn(one, memory);
+                AllocatorSession second = openOn(two, memory);
                 DeviceTensor x = memory.gpu(0).tensor(ElementType.FLOAT, 1000);
                 DeviceTensor y = memory.gpu(0).tensor(ElementType.FLOAT, 11_000);
                 DeviceTensor z = memory.gpu(0).tensor(ElementType.FLOAT, 121_000);
