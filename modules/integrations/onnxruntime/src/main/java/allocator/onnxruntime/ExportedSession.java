@@ -12,6 +12,7 @@ import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -35,6 +36,9 @@ final class ExportedSession {
     /** By the ordinal of the GPU. */
     private final Map<Integer, SessionStreams> streams = new TreeMap<>();
 
+    /** All {@code streams}, visited without an iterator. */
+    private final SessionStreams[] tables;
+
     /**
      * Exports the allocators of an installation for one session.
      *
@@ -56,6 +60,7 @@ final class ExportedSession {
             for (final InstalledMemory memory : installed) {
                 memories.add(new SessionMemory(export(memory, settings)));
             }
+            tables = streams.values().toArray(SessionStreams[]::new);
         } catch (Throwable e) {
             closeMemories();
             deleteProfile();
@@ -164,7 +169,7 @@ final class ExportedSession {
 
     /** Begins a run, or the creation of the session. */
     void beginRun() {
-        for (final SessionStreams table : streams.values()) {
+        for (final SessionStreams table : tables) {
             table.beginRun();
         }
         if (names != null) {
@@ -174,7 +179,7 @@ final class ExportedSession {
 
     /** Ends what {@link #beginRun} has begun. Never throws. */
     void endRun() {
-        for (final SessionStreams table : streams.values()) {
+        for (final SessionStreams table : tables) {
             table.endRun();
         }
         if (names != null) {
@@ -184,7 +189,9 @@ final class ExportedSession {
 
     /** Ends a run whose work on streams may go on. Never throws. */
     void endLaunch() {
-        streams.values().forEach(SessionStreams::endLaunch);
+        for (final SessionStreams table : tables) {
+            table.endLaunch();
+        }
         if (names != null) {
             names.end();
         }
@@ -218,7 +225,7 @@ final class ExportedSession {
         final List<GraphBlocks> graph = new ArrayList<>();
         for (final ExportedAllocator allocator : allocators()) {
             final GraphBlocks blocks =
-                    new GraphBlocks(() -> streams.values().stream().anyMatch(SessionStreams::isCapturing));
+                    new GraphBlocks(() -> Arrays.stream(tables).anyMatch(SessionStreams::isCapturing));
             allocator.beginCapture(blocks);
             graph.add(blocks);
         }
@@ -247,7 +254,7 @@ final class ExportedSession {
      */
     void closeStreams() {
         final Failures failed = new Failures();
-        for (final SessionStreams table : streams.values()) {
+        for (final SessionStreams table : tables) {
             failed.run(table::close);
         }
         failed.throwIfAny();
