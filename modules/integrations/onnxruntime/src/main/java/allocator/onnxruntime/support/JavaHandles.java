@@ -36,8 +36,8 @@ public final class JavaHandles {
         } catch (ReflectiveOperationException | RuntimeException e) {
             throw new OnnxRuntimeException(
                     "the field " + FIELD + " of " + type.getName() + " cannot be read: " + e
-                            + "; bindings need ONNX Runtime's Java binding 1.23 to 1.29, with the package ai.onnxruntime"
-                            + " open to java.allocator.onnxruntime",
+                            + "; bindings need ONNX Runtime's Java binding 1.23 to 1.29, with the package"
+                            + " ai.onnxruntime open to java.allocator.onnxruntime",
                     OnnxRuntimeException.NO_CODE,
                     e);
         }

@@ -5,6 +5,7 @@ import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.OrtSession.SessionOptions;
+import ai.onnxruntime.providers.OrtCUDAProviderOptions;
 import allocator.onnxruntime.AllocatorSession;
 import allocator.onnxruntime.Binding;
 import allocator.onnxruntime.DeviceTensor;
@@ -146,6 +147,12 @@ public final class Examples {
             binding.run();
         }
         System.out.println("the graph has " + session.gpu(0).bytesCaptured() + " bytes");
+    }
+
+    /** The sample of the module's page for a stream of the program. */
+    public static void runOn(OrtCUDAProviderOptions cuda, SyncStream one) throws OrtException {
+        cuda.add("has_user_compute_stream", "1");
+        cuda.add("user_compute_stream", String.valueOf(one.handle()));
     }
 
     /** The sample of the module's page for a pipeline of two sessions. */
