@@ -41,7 +41,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Graphs.</b> A session whose CUDA options have {@code enable_cuda_graph=1} can {@link #capture} the work of a
  * binding; its runs launch that from then on. What the graph uses stays allocated until the binding is closed.
  *
- * <p>Calls of several threads wait for one another. The session's close closes its bindings.
+ * <p>Calls of several threads wait for one another, but a copy of elements is ordered with a run of another thread by
+ * the program only: give each thread a binding and tensors. The session's close closes its bindings.
  */
 public final class Binding implements AutoCloseable {
     private static final String GRAPH = "gpu_graph_id";
@@ -179,6 +180,7 @@ public final class Binding implements AutoCloseable {
      * @throws IllegalStateException as {@link #input}
      */
     public synchronized Binding output(String name, InstalledMemory memory) {
+        Objects.requireNonNull(memory, "memory");
         synchronized (session) {
             requireNoGraph();
             requireInstalled("output " + name, memory);
@@ -193,6 +195,7 @@ public final class Binding implements AutoCloseable {
 
     private synchronized Binding bind(
             Map<String, Slot> bound, Map<String, NodeInfo> infos, boolean isInput, String name, DeviceTensor tensor) {
+        Objects.requireNonNull(tensor, "tensor");
         synchronized (session) {
             requireNoGraph();
             final Slot slot = slot(bound, infos, isInput, name);
@@ -270,8 +273,8 @@ public final class Binding implements AutoCloseable {
             isMatch = wanted[i] < 0 || wanted[i] == shape[i];
         }
         if (!isMatch) {
-            throw new IllegalArgumentException(
-                    slot + " has the shape " + Arrays.toString(wanted) + ", -1 for any; " + tensor + " does not");
+            throw new IllegalArgumentException(slot + " has " + wanted.length + " dimensions, "
+                    + Arrays.toString(wanted) + " with -1 for any length; " + tensor + " has not");
         }
     }
 
@@ -384,7 +387,12 @@ public final class Binding implements AutoCloseable {
 
     private OrtException failure(long status) {
         final OnnxRuntimeException failure = api.failure(Function.RUN_WITH_BINDING, status);
-        return new OrtException(failure.code(), failure.reason());
+        final String reason = failure.reason();
+        return new OrtException(
+                failure.code(),
+                reason.contains("pre-allocated")
+                        ? reason + " Binding.output(name, memory) leaves an output unallocated."
+                        : reason);
     }
 
     private static void use(Slot slot, DeviceTensor tensor) {
@@ -426,7 +434,8 @@ public final class Binding implements AutoCloseable {
     }
 
     /**
-     * Returns an output that ONNX Runtime has allocated in the last run. Later runs allocate another one.
+     * Returns an output that ONNX Runtime has allocated in the last run. Later runs allocate another one. Each call
+     * returns a tensor, whose memory is freed when all of them are closed.
      *
      * @param name the output's name
      * @return the tensor, to be closed by the caller; it stays valid when this binding or the session is closed
@@ -547,6 +556,11 @@ public final class Binding implements AutoCloseable {
     /** {@return whether runs replay a captured graph} */
     public synchronized boolean isCaptured() {
         return graph != null;
+    }
+
+    @Override
+    public String toString() {
+        return "binding of " + session.name() + ": " + inputs.keySet() + " -> " + outputs.keySet();
     }
 
     /**

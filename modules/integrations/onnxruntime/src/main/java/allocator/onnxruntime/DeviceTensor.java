@@ -140,12 +140,13 @@ public final class DeviceTensor implements AutoCloseable {
      * @param source the elements in the machine's order of bytes, of exactly {@link #byteSize} bytes: native memory, or
      *     an array as {@link MemorySegment#ofArray(float[])}, which costs another copy if the tensor is a device's
      * @return this tensor
-     * @throws IllegalArgumentException if it has another size
+     * @throws IllegalArgumentException if it has another size, or is of an array of elements of another size than the
+     *     tensor's, unless of bytes
      * @throws IllegalStateException if the tensor is closed
      * @throws allocator.spi.DeviceException if the device fails
      */
     public DeviceTensor copyFrom(MemorySegment source) {
-        requireSize(source.byteSize());
+        requireFit(source);
         beginUse();
         try {
             block.copy(from, source, true);
@@ -164,7 +165,7 @@ public final class DeviceTensor implements AutoCloseable {
      * @throws allocator.spi.DeviceException if the device or a launch that uses the memory fails
      */
     public void copyTo(MemorySegment target) {
-        requireSize(target.byteSize());
+        requireFit(target);
         beginUse();
         try {
             block.copy(from, target, false);
@@ -177,12 +178,13 @@ public final class DeviceTensor implements AutoCloseable {
      * Replaces the elements by those of another tensor, without a way through the host between two of one device. The
      * two must not overlap.
      *
-     * @param source a tensor of the same size in bytes
+     * @param source a tensor of the same type and number of elements
      * @return this tensor
-     * @throws IllegalArgumentException as {@link #copyFrom(MemorySegment)}
+     * @throws IllegalArgumentException if it is not
      * @throws IllegalStateException as {@link #copyFrom(MemorySegment)}, also of the source
      */
     public DeviceTensor copyFrom(DeviceTensor source) {
+        requireType(source.type);
         requireSize(source.byteSize());
         beginUse();
         try {
@@ -207,10 +209,7 @@ public final class DeviceTensor implements AutoCloseable {
      * @throws IllegalStateException as {@link #copyFrom(MemorySegment)}, also of the source
      */
     public DeviceTensor copyFrom(OnnxTensor source) {
-        final ElementType other = ElementType.of(source.getInfo());
-        if (other != type) {
-            throw new IllegalArgumentException(this + " cannot take elements of " + other);
-        }
+        requireType(ElementType.of(source.getInfo()));
         return copyFrom(MemorySegment.ofBuffer(source.getByteBuffer()));
     }
 
@@ -232,7 +231,8 @@ public final class DeviceTensor implements AutoCloseable {
     }
 
     /**
-     * {@return a view of some of the first dimension, to be closed by the caller}
+     * {@return a view of the indices from {@code begin} to before {@code end} of the first dimension, to be closed by
+     * the caller}
      *
      * @param begin the first index, from 0
      * @param end the index after the last, at most the dimension
@@ -340,6 +340,22 @@ public final class DeviceTensor implements AutoCloseable {
     /** Returns whether two tensors have a byte in common. */
     boolean overlaps(DeviceTensor other) {
         return address() < other.address() + other.byteSize() && other.address() < address() + byteSize();
+    }
+
+    private void requireType(ElementType other) {
+        if (other != type) {
+            throw new IllegalArgumentException(this + " cannot take elements of " + other);
+        }
+    }
+
+    private void requireFit(MemorySegment segment) {
+        segment.heapBase()
+                .filter(array -> !(array instanceof byte[]) && !type.isOf(array))
+                .ifPresent(array -> {
+                    throw new IllegalArgumentException(this + " has elements of another size than "
+                            + array.getClass().getSimpleName());
+                });
+        requireSize(segment.byteSize());
     }
 
     private void requireSize(long bytes) {

@@ -69,6 +69,19 @@ public enum ElementType {
         return bits < Byte.SIZE ? Math.ceilDiv(elements, Byte.SIZE / bits) : Math.multiplyExact(elements, bits / 8L);
     }
 
+    /** Returns whether the elements of an array of Java's have the size of this type's. */
+    boolean isOf(Object array) {
+        return switch (array) {
+            case boolean[] _ -> bits == Byte.SIZE;
+            case short[] _ -> bits == Short.SIZE;
+            case char[] _ -> bits == Short.SIZE;
+            case int[] _ -> bits == Integer.SIZE;
+            case float[] _ -> this == FLOAT;
+            case long[] _ -> bits == Long.SIZE;
+            default -> this == DOUBLE;
+        };
+    }
+
     /** Returns the type of a code of ONNX Runtime's; {@code null} if there is none. */
     static @Nullable ElementType of(int code) {
         for (final ElementType type : values()) {

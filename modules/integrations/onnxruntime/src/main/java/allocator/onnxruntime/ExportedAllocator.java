@@ -205,7 +205,13 @@ final class ExportedAllocator {
         if (byteSize == 0) {
             return ThrowingThunk.EMPTY;
         }
-        final long address = take(byteSize, false, NO_STREAM);
+        final long address;
+        try {
+            address = take(byteSize, false, NO_STREAM);
+        } catch (Throwable e) {
+            failures.report(byteSize, e, null, dump);
+            throw e;
+        }
         noteAllocated(address, byteSize, false, NO_STREAM);
         return address;
     }
@@ -524,7 +530,7 @@ final class ExportedAllocator {
         final int live = liveBlocks();
         if (live > 0) {
             return "ONNX Runtime holds " + live + (live == 1 ? " block, " : " blocks, ") + budget.used() + " bytes, of "
-                    + session + "; close its results and tensors";
+                    + session + "; close its results and tensors, also those of Binding.result";
         }
         return null;
     }

@@ -2,6 +2,7 @@ package allocator.onnxruntime;
 
 import allocator.onnxruntime.block.SessionBudget;
 import allocator.runtime.inspection.AllocatorUse;
+import allocator.runtime.inspection.FailureSnapshots;
 import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.runtime.snapshot.Snapshot.User;
 import allocator.spi.Allocator;
@@ -33,6 +34,9 @@ public final class InstalledMemory {
     private final SessionBudget budget;
     private final StreamViews views;
     private final HeldBlocks held;
+
+    /** Of failures; {@code null} for none. */
+    private volatile @Nullable FailureSnapshots snapshots;
 
     /** Exports the allocator for tensors of the program; {@code null} before the first. Guarded by {@code exports}. */
     private @Nullable ExportedAllocator tensors;
@@ -117,7 +121,8 @@ public final class InstalledMemory {
 
     /**
      * Makes a tensor of memory that the caller owns, such as another library's. The memory must be of this device, or
-     * of the host if this is memory of the host, and stay valid until the tensor and its views are closed.
+     * of the host if this is memory of the host, aligned as the elements are, and stay valid until the tensor and its
+     * views are closed.
      *
      * @param address the address of the first element
      * @param type the type of the elements
@@ -152,7 +157,7 @@ public final class InstalledMemory {
                         new SessionBudget(budget, AllocatorStats.UNLIMITED),
                         held.sites(),
                         null,
-                        new FailureLog(OnnxRuntimeAllocators.TENSORS, "of the program", null)));
+                        new FailureLog(OnnxRuntimeAllocators.TENSORS, "of the program", snapshots)));
                 tensors = export;
             }
             return export;
@@ -169,8 +174,9 @@ public final class InstalledMemory {
             final ExportedAllocator export = tensors;
             if (export != null) {
                 if (export.liveBlocks() > 0) {
-                    throw new IllegalStateException(export.liveBlocks() + " tensors of the program, "
-                            + export.stats().bytesInUse() + " bytes of " + info() + ", are open; close them");
+                    throw new IllegalStateException("tensors of the program are open: " + export.liveBlocks() + " with "
+                            + export.stats().bytesInUse() + " bytes of " + info()
+                            + "; close them and their views (memory.leaks=full reports where they were made)");
                 }
                 export.close();
             }
@@ -188,6 +194,11 @@ public final class InstalledMemory {
      */
     public SyncStream createStream() {
         return views.adopt(target.createStream());
+    }
+
+    /** Sets what writes snapshots of failures; {@code null} for none. */
+    void setSnapshots(@Nullable FailureSnapshots all) {
+        snapshots = all;
     }
 
     /** Returns whether the program can read and write the memory without a copy by the device. */
@@ -265,6 +276,6 @@ public final class InstalledMemory {
 
     @Override
     public String toString() {
-        return info() + ": " + bytesInUse() + " bytes in use by all sessions";
+        return info() + ": " + bytesInUse() + " bytes in use by all sessions and tensors";
     }
 }

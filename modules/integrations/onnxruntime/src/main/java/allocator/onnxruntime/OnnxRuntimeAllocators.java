@@ -131,6 +131,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         this.environment = environment;
         this.registry = registry;
         this.memories = memories;
+        memories.forEach(memory -> memory.setSnapshots(inspection.snapshots()));
         final InstalledMemory first = memories.getFirst();
         shared = first.add(new ExportedAllocator(
                 first.allocator(),
