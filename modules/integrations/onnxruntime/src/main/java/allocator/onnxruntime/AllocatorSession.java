@@ -5,6 +5,7 @@ import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.OrtSession.RunOptions;
 import allocator.provider.support.event.AllocatorEvents;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.AllocatorStats;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
@@ -172,12 +173,8 @@ public final class AllocatorSession implements AutoCloseable {
 
     /** Closes a binding. */
     synchronized void close(Binding binding) {
-        binding.release();
         bindings.remove(binding);
-    }
-
-    boolean hasGpu() {
-        return memory.hasGpu();
+        binding.release();
     }
 
     /** Returns whether a memory is of the session's installation. */
@@ -207,19 +204,24 @@ public final class AllocatorSession implements AutoCloseable {
                     "the session " + name() + " runs; capture a graph while no other run is under way");
         }
         begin();
-        return memory.beginCapture();
+        try {
+            return memory.beginCapture();
+        } catch (Throwable e) {
+            end();
+            throw e;
+        }
     }
 
     /** Ends a capture: frees what the replays of the graph do not use. */
     void endCapture(List<GraphBlocks> graph) {
         memory.endCapture(graph);
-        end(false);
+        end();
     }
 
     /** Ends a capture that has failed. */
     void failCapture(List<GraphBlocks> graph) {
         memory.release(graph);
-        end(false);
+        end();
     }
 
     /** Frees what a graph has used. */
@@ -328,28 +330,38 @@ public final class AllocatorSession implements AutoCloseable {
      */
     @Override
     public synchronized void close() throws OrtException {
-        if (!isOpen()) {
+        if (!isOpen() && bindings.isEmpty()) {
             return;
         }
         if (runs > 0) {
             // ONNX Runtime does not check that, and frees what the run uses.
             throw new IllegalStateException("the session " + name() + " runs; close it after its runs");
         }
-        try {
-            for (final Binding binding : List.copyOf(bindings)) {
-                close(binding);
-            }
-            memory.closeStreams();
-        } finally {
-            session.close();
-            if (options != null) {
-                options.close();
-            }
-            memory.deleteProfile();
-            memory.failures().setClosed();
-            AllocatorEvents.sessionClosed(name(), this::liveBlocks); // without what ONNX Runtime has just freed
-            memory.reportHeld();
+        final boolean isFirst = isOpen();
+        final Failures failures = new Failures();
+        for (final Binding binding : List.copyOf(bindings)) {
+            failures.run(() -> close(binding));
         }
+        failures.run(memory::closeStreams);
+        try {
+            failures.throwIfAny();
+        } finally {
+            if (isFirst) {
+                closeSession();
+            }
+        }
+    }
+
+    /** Closes ONNX Runtime's session. */
+    private void closeSession() throws OrtException {
+        session.close();
+        if (options != null) {
+            options.close();
+        }
+        memory.deleteProfile();
+        memory.failures().setClosed();
+        AllocatorEvents.sessionClosed(name(), this::liveBlocks); // without what ONNX Runtime has just freed
+        memory.reportHeld();
     }
 
     /** Returns whether the session is open; the caller may have closed the {@link OrtSession} itself. */

@@ -77,6 +77,9 @@ public final class Binding implements AutoCloseable {
 
     private @Nullable SyncNotification notification;
 
+    /** The stream of launches that nothing has waited for; {@code null} if there are none. */
+    private @Nullable SyncStream launched;
+
     /** The graph's blocks of each memory of the session; {@code null} if there is no graph. */
     private @Nullable List<GraphBlocks> graph;
 
@@ -110,18 +113,31 @@ public final class Binding implements AutoCloseable {
     /** Makes a binding; the session closes it. Called under the session's monitor. */
     Binding(AllocatorSession session) throws OrtException {
         this.session = session;
-        hasGpu = session.hasGpu();
         inputInfo = session.session().getInputInfo();
         outputInfo = session.session().getOutputInfo();
         ortSession = JavaHandles.of(session.session());
         try {
             launchOptions.addRunConfigEntry("disable_synchronize_execution_providers", "1");
             setGraph(NO_GRAPH);
+            hasGpu = isOnGpu(Function.SESSION_GET_MEMORY_INFO_FOR_OUTPUTS, outputInfo.size())
+                    || isOnGpu(Function.SESSION_GET_MEMORY_INFO_FOR_INPUTS, inputInfo.size());
             handle = api.create(Function.CREATE_IO_BINDING, ortSession);
         } catch (Throwable e) {
             options.close();
             launchOptions.close();
             throw e;
+        }
+    }
+
+    /** Returns whether the session has inputs, or outputs, in memory of a GPU. */
+    private boolean isOnGpu(Function infos, int count) {
+        try (Arena scratch = Arena.ofConfined()) {
+            final MemorySegment all = scratch.allocate(ValueLayout.JAVA_LONG, Math.max(1, count));
+            api.call(infos, ortSession, all.address(), count);
+            return Arrays.stream(all.toArray(ValueLayout.JAVA_LONG))
+                    .limit(count)
+                    .anyMatch(info -> OrtApi.text(api.create(Function.MEMORY_INFO_GET_NAME, info))
+                            .startsWith(OrtMemory.CUDA));
         }
     }
 
@@ -185,6 +201,7 @@ public final class Binding implements AutoCloseable {
             requireNoGraph();
             requireInstalled("output " + name, memory);
             final Slot slot = slot(outputs, outputInfo, false, name);
+            awaitLaunch();
             bindToDevice(slot, memory);
             slot.tensor = null;
             slot.memory = memory;
@@ -210,6 +227,7 @@ public final class Binding implements AutoCloseable {
                     }
                 }
             }
+            awaitLaunch();
             use(slot, tensor);
             try {
                 bind(slot, tensor);
@@ -256,15 +274,20 @@ public final class Binding implements AutoCloseable {
             throw new IllegalArgumentException(what + " is in " + memory.info() + " of another installation than "
                     + session.name() + "'s; copy it to a tensor of that one");
         }
+        if (!hasGpu && !memory.isOfHost()) {
+            throw new IllegalArgumentException(what + " is in " + memory.info() + ", but " + session.name()
+                    + " has no input or output on a GPU: was it opened with ONNX Runtime's CUDA provider?");
+        }
     }
 
     private static void requireMatch(Slot slot, NodeInfo node, DeviceTensor tensor) {
         if (!(node.getInfo() instanceof TensorInfo info)) {
             throw new IllegalArgumentException(slot + " is no tensor: " + node);
         }
-        final boolean isKnown = info.type != ai.onnxruntime.OnnxJavaType.UNKNOWN;
-        if (isKnown && info.type != tensor.type().javaType) {
-            throw new IllegalArgumentException(slot + " has elements of " + info.type + "; " + tensor + " does not");
+        final boolean isKnown = info.onnxType != TensorInfo.OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+        if (isKnown && !tensor.type().isOf(info)) {
+            throw new IllegalArgumentException(
+                    slot + " has elements of " + ElementType.of(info) + "; " + tensor + " has not");
         }
         final long[] wanted = info.getShape();
         final long[] shape = tensor.shape();
@@ -279,9 +302,9 @@ public final class Binding implements AutoCloseable {
     }
 
     private void requireOpen() {
-        if (handle == 0) {
+        if (handle == 0 || !session.isOpen()) {
             throw new IllegalStateException(
-                    "the binding of " + session.name() + " is closed, with the session or by" + " itself");
+                    "the binding of " + session.name() + " is closed, with the session or by itself");
         }
     }
 
@@ -305,7 +328,8 @@ public final class Binding implements AutoCloseable {
 
     /**
      * Submits a run of the model to a stream, and does not wait for it: the outputs are complete when the stream's work
-     * is. A copy or close of a tensor waits for that by itself. The first launch of a session waits.
+     * is. A copy or close of a tensor waits for that by itself. The first launch of a session waits; so does one with
+     * an input in memory of the host, or an output that is left to ONNX Runtime, for the launch before.
      *
      * @param stream a stream of {@link InstalledMemory#createStream}, on which the session was opened
      * @return a notification of the end of the run, activated, for other streams or the host to wait for; it is this
@@ -318,20 +342,32 @@ public final class Binding implements AutoCloseable {
         if (stream.hasEnded()) {
             throw new IllegalStateException(stream + " is closed");
         }
-        SyncNotification done = notification;
-        if (done == null || !done.stream().equals(stream)) {
-            closeNotification();
-            done = stream.createNotification();
-            notification = done;
-        }
+        final SyncNotification done = notification(stream);
         switch (session.use(stream)) {
             case ON_IT -> run(stream, launchHandle);
             case UNKNOWN -> run(null, optionsHandle);
             default -> requireStream(stream);
         }
         requireStream(stream);
-        done.activate();
+        synchronized (session) {
+            requireOpen();
+            done.activate();
+        }
         return done;
+    }
+
+    private SyncNotification notification(SyncStream stream) {
+        synchronized (session) {
+            requireOpen();
+            final SyncNotification known = notification;
+            if (known != null && known.stream().equals(stream)) {
+                return known;
+            }
+            closeNotification();
+            final SyncNotification made = stream.createNotification();
+            notification = made;
+            return made;
+        }
     }
 
     private void requireStream(SyncStream stream) {
@@ -365,11 +401,11 @@ public final class Binding implements AutoCloseable {
                 final DeviceTensor tensor = slot.tensor;
                 if (tensor != null) {
                     use(slot, tensor);
-                    tensor.usedOn(stream);
                 }
                 used++;
             }
             bindAgain();
+            launched = stream == null ? launched : stream;
             final long status = api.runWithBinding(ortSession, runOptions, handle);
             hasRun = status == 0;
             if (status != 0) {
@@ -379,6 +415,7 @@ public final class Binding implements AutoCloseable {
             for (int i = 0; i < used; i++) {
                 final DeviceTensor tensor = slots[i].tensor;
                 if (tensor != null) {
+                    tensor.usedOn(stream);
                     tensor.endUse();
                 }
             }
@@ -414,11 +451,22 @@ public final class Binding implements AutoCloseable {
         for (final Slot slot : slots) {
             final DeviceTensor tensor = slot.tensor;
             if (tensor == null) {
+                awaitLaunch();
                 bindToDevice(slot, Objects.requireNonNull(slot.memory));
             } else if (slot.isInput && hasGpu && tensor.block().isOfHost()) {
+                awaitLaunch();
                 bind(slot, tensor);
             }
         }
+    }
+
+    /** Waits for the launches whose copies of inputs and outputs ONNX Runtime frees when something else is bound. */
+    private void awaitLaunch() {
+        final SyncStream stream = launched;
+        if (stream != null && !stream.hasEnded()) {
+            stream.flush();
+        }
+        launched = null;
     }
 
     private void requireComplete() {
@@ -494,11 +542,11 @@ public final class Binding implements AutoCloseable {
             api.call(Function.GET_DIMENSIONS, info, shape.address(), rank);
             final long[] dimensions = Arrays.copyOf(shape.toArray(ValueLayout.JAVA_LONG), rank);
             final long address = api.create(Function.GET_TENSOR_MUTABLE_DATA, value);
-            return DeviceTensor.of(
-                    new TensorBlock(memory, address, () -> api.release(Function.RELEASE_VALUE, value)),
-                    0,
-                    type,
-                    dimensions);
+            final TensorBlock block =
+                    new TensorBlock(memory, address, () -> api.release(Function.RELEASE_VALUE, value));
+            final DeviceTensor tensor = DeviceTensor.of(block, 0, type, dimensions);
+            tensor.usedOn(launched);
+            return tensor;
         } finally {
             api.release(Function.RELEASE_TENSOR_INFO, info);
         }
@@ -583,6 +631,7 @@ public final class Binding implements AutoCloseable {
             return;
         }
         try {
+            awaitLaunch();
             closeNotification();
         } finally {
             api.release(Function.RELEASE_IO_BINDING, handle);
@@ -600,11 +649,8 @@ public final class Binding implements AutoCloseable {
     private void closeNotification() {
         final SyncNotification done = notification;
         if (done != null) {
-            if (!done.stream().hasEnded()) {
-                done.stream().flush();
-            }
-            done.close();
             notification = null;
+            done.close();
         }
     }
 }

@@ -237,7 +237,7 @@ public final class DeviceTensor implements AutoCloseable {
      * @param begin the first index, from 0
      * @param end the index after the last, at most the dimension
      * @throws IndexOutOfBoundsException if there are no such indices
-     * @throws IllegalArgumentException if the tensor is a scalar, or the part does not begin at a whole byte
+     * @throws IllegalArgumentException if the tensor is a scalar, or the part does not begin and end at a whole byte
      * @throws IllegalStateException if the tensor is closed
      */
     public DeviceTensor slice(long begin, long end) {
@@ -247,9 +247,9 @@ public final class DeviceTensor implements AutoCloseable {
         Objects.checkFromToIndex(begin, end, shape[0]);
         final long[] part = shape.clone();
         part[0] = 1;
-        final long row = elements(part);
+        final long row = elements == 0 ? 0 : elements(part);
         part[0] = end - begin;
-        if (type.byteSize(row * begin) != type.byteSize(row * (begin + 1)) - type.byteSize(row)) {
+        if (!type.isWhole(row * begin) || (end < shape[0] && !type.isWhole(row * end))) {
             throw new IllegalArgumentException("rows of " + row + " elements of " + type + " end within a byte");
         }
         return view(type.byteSize(row * begin), part);
@@ -335,6 +335,11 @@ public final class DeviceTensor implements AutoCloseable {
     /** Returns the {@code OrtValue}. */
     long value() {
         return value;
+    }
+
+    /** Returns whether it is in a device's own memory, which the processor cannot reach. */
+    boolean isOfDevice() {
+        return !block.isOfHost();
     }
 
     /** Returns whether two tensors have a byte in common. */

@@ -69,6 +69,16 @@ public enum ElementType {
         return bits < Byte.SIZE ? Math.ceilDiv(elements, Byte.SIZE / bits) : Math.multiplyExact(elements, bits / 8L);
     }
 
+    /** Returns whether a tensor of ONNX Runtime's Java binding is of this type. */
+    boolean isOf(TensorInfo info) {
+        return info.onnxType.name().equals("ONNX_TENSOR_ELEMENT_DATA_TYPE_" + name());
+    }
+
+    /** Returns whether so many elements end at a whole byte. */
+    boolean isWhole(long elements) {
+        return bits >= Byte.SIZE || elements % (Byte.SIZE / bits) == 0;
+    }
+
     /** Returns whether the elements of an array of Java's have the size of this type's. */
     boolean isOf(Object array) {
         return switch (array) {
@@ -99,10 +109,11 @@ public enum ElementType {
      */
     static ElementType of(TensorInfo info) {
         for (final ElementType type : values()) {
-            if (type.javaType == info.type) {
+            if (type.isOf(info)) {
                 return type;
             }
         }
-        throw new IllegalArgumentException("a tensor of " + info.type + " has no counterpart in " + ElementType.class);
+        throw new IllegalArgumentException(
+                "a tensor of " + info.onnxType + " has no counterpart in " + ElementType.class);
     }
 }

@@ -270,6 +270,7 @@ final class ExportedAllocator {
             }
             return address;
         } catch (Throwable e) {
+            final long ignored = blocks.remove(address);
             undo(address, byteSize);
             throw e;
         }

@@ -45,9 +45,10 @@ final class GraphBlocks {
             for (final Map.Entry<Long, Block> entry : blocks.entrySet()) {
                 final Block block = entry.getValue();
                 if (block.isFree && block.byteSize == byteSize) {
-                    block.isFree = false;
+                    final long address = entry.getKey();
                     block.isCaptured |= isCapturing.getAsBoolean();
-                    return entry.getKey();
+                    block.isFree = false;
+                    return address;
                 }
             }
         }

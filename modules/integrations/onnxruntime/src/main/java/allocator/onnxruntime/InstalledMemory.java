@@ -35,6 +35,9 @@ public final class InstalledMemory {
     private final StreamViews views;
     private final HeldBlocks held;
 
+    /** Whether no tensor can be made any more. Guarded by {@code exports}. */
+    private boolean isEnded;
+
     /** Of failures; {@code null} for none. */
     private volatile @Nullable FailureSnapshots snapshots;
 
@@ -105,7 +108,7 @@ public final class InstalledMemory {
      * @return the tensor, whose bytes are not initialized, to be closed by the caller before the installation
      * @throws allocator.spi.OutOfMemoryException if the budget, the allocator's limit or the device has no room
      * @throws IllegalArgumentException if a dimension is negative, or the size overflows
-     * @throws allocator.spi.AllocatorClosedException if the installation is closed
+     * @throws IllegalStateException if the installation is closed
      */
     public DeviceTensor tensor(ElementType type, long... shape) {
         final long byteSize = byteSize(type, shape);
@@ -129,12 +132,14 @@ public final class InstalledMemory {
      * @param shape the dimensions
      * @return the tensor, to be closed by the caller; its close frees nothing
      * @throws IllegalArgumentException as {@link #tensor}, or if the address is 0
+     * @throws IllegalStateException as {@link #tensor}
      */
     public DeviceTensor tensorAt(long address, ElementType type, long... shape) {
         if (address == 0) {
             throw new IllegalArgumentException("a tensor at the address 0");
         }
         final long ignored = byteSize(type, shape);
+        requireOpen();
         return DeviceTensor.of(new TensorBlock(this, address, () -> {}), 0, type, shape.clone());
     }
 
@@ -146,8 +151,24 @@ public final class InstalledMemory {
         }
     }
 
+    /** Lets tensors be made again, after the close of the installation was rejected. */
+    void reopenTensors() {
+        synchronized (exports) {
+            isEnded = false;
+        }
+    }
+
+    private void requireOpen() {
+        synchronized (exports) {
+            if (isEnded) {
+                throw new IllegalStateException("the allocators are uninstalled");
+            }
+        }
+    }
+
     private ExportedAllocator tensors() {
         synchronized (exports) {
+            requireOpen();
             ExportedAllocator export = tensors;
             if (export == null || export.isClosed()) {
                 export = add(new ExportedAllocator(
@@ -180,6 +201,7 @@ public final class InstalledMemory {
                 }
                 export.close();
             }
+            isEnded = true;
         }
     }
 
@@ -191,8 +213,10 @@ public final class InstalledMemory {
      * @return the stream, to be closed by the caller after those sessions
      * @throws UnsupportedOperationException if the memory has no streams, as that of the CPU
      * @throws allocator.spi.DeviceException if the driver fails
+     * @throws IllegalStateException if the installation is closed
      */
     public SyncStream createStream() {
+        requireOpen();
         return views.adopt(target.createStream());
     }
 

@@ -557,9 +557,9 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         }
         abandoned.forEach(ExportedSession::close);
         abandoned.clear();
-        memories.forEach(InstalledMemory::closeTensors);
         shared.setRegistered(false);
         try {
+            memories.forEach(InstalledMemory::closeTensors);
             final String obstacle = shared.obstacle();
             if (obstacle != null) {
                 throw new IllegalStateException(obstacle);
@@ -575,6 +575,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
 
     /** Undoes what a rejected close has done. */
     private void restore() {
+        memories.forEach(InstalledMemory::reopenTensors);
         if (isForTheEnvironment()) {
             registry.install(shared.struct());
             shared.setRegistered(true);

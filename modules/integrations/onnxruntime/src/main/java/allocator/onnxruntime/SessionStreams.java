@@ -141,7 +141,7 @@ final class SessionStreams {
         for (final Entry entry : entries) {
             try (SyncNotification probe = entry.view.createNotification()) {
                 probe.activate();
-            } catch (RuntimeException e) {
+            } catch (Throwable e) {
                 return true;
             }
         }
@@ -171,7 +171,7 @@ final class SessionStreams {
 
     private void end(Entry entry) {
         try {
-            entry.isUsed = !views.endRun(entry.handle);
+            entry.isUsed = !views.endRun(entry.handle, entry.view);
         } catch (Throwable e) {
             // The memory stays bound to the stream: the next end of a run, or of the stream, tries again.
             report(entry, e);
@@ -204,7 +204,7 @@ final class SessionStreams {
         for (final Entry entry : entries) {
             if (!entry.isReleased) {
                 try {
-                    views.release(entry.handle);
+                    views.release(entry.handle, entry.view);
                     entry.isReleased = true;
                 } catch (Throwable e) {
                     isDone = false;

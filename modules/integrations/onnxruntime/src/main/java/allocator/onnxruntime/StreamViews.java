@@ -49,7 +49,7 @@ final class StreamViews {
      */
     synchronized SyncStream acquire(long handle) {
         final View known = views.get(handle);
-        if (known != null) {
+        if (known != null && !known.stream().hasEnded()) {
             known.users++;
             return known.stream();
         }
@@ -82,12 +82,13 @@ final class StreamViews {
      * Ends a run on a stream that no other session uses. Another session may have work on a stream that it shares,
      * which the end of a run would not wait for; its memory stays bound to the stream.
      *
+     * @param stream its view, as {@link #acquire} returned it
      * @return whether other streams may use the memory now
      * @throws allocator.spi.DeviceException if the driver fails
      */
-    synchronized boolean endRun(long handle) {
+    synchronized boolean endRun(long handle, SyncStream stream) {
         final View view = views.get(handle);
-        if (view == null || view.users != 1) {
+        if (view == null || !view.stream().equals(stream) || view.users != 1) {
             return false;
         }
         view.stream().onSessionRunEnd();
@@ -98,16 +99,18 @@ final class StreamViews {
      * Closes the view of a stream if no other session uses it. If that fails, the session still has it, and another
      * call tries again.
      *
+     * @param stream its view, as {@link #acquire} returned it; nothing happens if the program has closed it, and the
+     *     device has given another stream its handle
      * @throws allocator.spi.DeviceException if the device cannot confirm that the stream's work is done
      */
-    synchronized void release(long handle) {
+    synchronized void release(long handle, SyncStream stream) {
         final View view = views.get(handle);
-        if (view == null) {
+        if (view == null || !view.stream().equals(stream)) {
             return;
         }
         if (view.users == 1 && view.isOfProgram) {
-            if (!view.stream().hasEnded()) {
-                view.stream().onSessionRunEnd();
+            if (!stream.hasEnded()) {
+                stream.onSessionRunEnd();
             }
         } else if (view.users == 1) {
             view.stream().close();

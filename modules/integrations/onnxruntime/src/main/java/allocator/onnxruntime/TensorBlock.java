@@ -11,6 +11,7 @@ import allocator.spi.MemoryType;
 import allocator.spi.SyncStream;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -114,9 +115,11 @@ final class TensorBlock {
                 bytes.copyFrom(own);
             }
         } else if (bytes.isNative()) {
+            requireUsable(bytes, isIntoBlock);
             final MemoryRange host = new MemoryRange(HOST, bytes.address(), bytes.byteSize());
             final MemoryRange own = new MemoryRange(memory.info(), address + from, bytes.byteSize());
             transfer().copy(isIntoBlock ? host : own, isIntoBlock ? own : host, null);
+            Reference.reachabilityFence(bytes);
         } else {
             try (Arena scratch = Arena.ofConfined()) {
                 final MemorySegment staged = scratch.allocate(bytes.byteSize());
@@ -128,6 +131,16 @@ final class TensorBlock {
                     bytes.copyFrom(staged);
                 }
             }
+        }
+    }
+
+    /** Checks what a copy by address does not. */
+    private static void requireUsable(MemorySegment bytes, boolean isRead) {
+        if (!bytes.scope().isAlive() || !bytes.isAccessibleBy(Thread.currentThread())) {
+            throw new IllegalStateException("the segment is closed, or of another thread");
+        }
+        if (bytes.isReadOnly() && !isRead) {
+            throw new IllegalArgumentException("the segment is read-only");
         }
     }
 

@@ -126,6 +126,19 @@ class BindingTest {
         }
 
         @Test
+        void areDividedAtWholeBytesOnly() {
+            try (DeviceTensor tensor = cpu.tensor(ElementType.INT4, 3);
+                    DeviceTensor end = tensor.slice(2, 3);
+                    DeviceTensor empty = cpu.tensor(ElementType.FLOAT, 0, Long.MAX_VALUE);
+                    DeviceTensor none = empty.slice(0, 0)) {
+                assertEquals(1, end.byteSize());
+                assertEquals(0, none.byteSize());
+                assertRejected("end within a byte", () -> tensor.slice(0, 1));
+                assertRejected("end within a byte", () -> tensor.slice(1, 3));
+            }
+        }
+
+        @Test
         void ofForeignMemoryAreNotFreed() {
             try (Arena arena = Arena.ofConfined()) {
                 final MemorySegment foreign = arena.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2);
@@ -194,6 +207,24 @@ class BindingTest {
                         assertArrayEquals(new long[] {x.shape()[0] * (SmallModels.OPERATORS + 1)}, y.shape());
                     }
                 }
+            }
+        }
+
+        @ParameterizedTest
+        @EnumSource(names = {"UINT8", "UINT16", "UINT32", "UINT64", "FLOAT16", "BFLOAT16", "DOUBLE", "INT8"})
+        void ofUnusualTypes(ElementType type) throws OrtException {
+            try (AllocatorSession session = open(SmallModels.twice(type.code));
+                    DeviceTensor x = cpu.tensor(type, 2);
+                    DeviceTensor y = cpu.tensor(type, 4);
+                    DeviceTensor wrong = cpu.tensor(ElementType.INT64, 2);
+                    Binding binding = session.bind().input("x", x).output("y", y)) {
+                final byte[] bytes = new byte[(int) y.byteSize()];
+                bytes[0] = 3;
+                x.copyFrom(MemorySegment.ofArray(Arrays.copyOf(bytes, bytes.length / 2)));
+                binding.run();
+                y.copyTo(MemorySegment.ofArray(bytes));
+                assertEquals(3, bytes[bytes.length / 2]);
+                assertRejected("has elements of " + type, () -> binding.input("x", wrong));
             }
         }
 
@@ -335,6 +366,16 @@ class BindingTest {
             x.close();
         }
 
+        /** ONNX Runtime does not check that, and would end the process. */
+        @Test
+        void isARunAfterTheCloseOfOnnxRuntimesSession() throws OrtException {
+            session.session().close();
+            assertRejected("is closed", binding::run);
+            session.close();
+            assertRejected("is closed", binding::run);
+            x.close();
+        }
+
         @Test
         void isTheResultOfATensorOfTheProgram() {
             assertRejected("is not left to ONNX Runtime", () -> binding.result(SmallModels.LAST));
@@ -363,6 +404,22 @@ class BindingTest {
         void isAGraphWithoutAGpu() {
             assertRejected("must be bound to a tensor in a GPU's own memory", binding::capture);
             assertRejected("has no streams", cpu::createStream);
+        }
+    }
+
+    @Test
+    void aClosedInstallationMakesNoTensors() {
+        memory.close();
+        assertRejected("uninstalled", () -> cpu.tensor(ElementType.FLOAT, 1));
+        assertRejected("uninstalled", () -> cpu.tensor(ElementType.FLOAT, 0));
+        assertRejected("uninstalled", () -> cpu.tensorAt(64, ElementType.FLOAT, 1));
+    }
+
+    @Test
+    void aRejectedCloseLeavesTensorsToBeMade() {
+        try (DeviceTensor _ = cpu.tensor(ElementType.FLOAT, 2)) {
+            assertThrows(IllegalStateException.class, memory::close);
+            cpu.tensor(ElementType.FLOAT, 2).close();
         }
     }
 

@@ -38,6 +38,7 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 /** GPU memory of sessions, on a simulated device. {@link CudaSessionTest} runs models on a real one. */
 class GpuMemoryTest {
@@ -262,6 +263,46 @@ class GpuMemoryTest {
                 }
             }
             assertThrows(IllegalArgumentException.class, () -> memory.pinned(2));
+        }
+
+        @Test
+        @SuppressWarnings("try")
+        void areCopiedToMemoryThatCanBeWritten() {
+            try (DeviceTensor tensor = memory.gpu(0).tensor(ElementType.UINT8, 8)) {
+                final MemorySegment closed;
+                try (Arena arena = Arena.ofConfined()) {
+                    closed = arena.allocate(8);
+                    assertThrows(IllegalArgumentException.class, () -> tensor.copyTo(closed.asReadOnly()));
+                    tensor.copyFrom(closed.asReadOnly());
+                }
+                assertThrows(IllegalStateException.class, () -> tensor.copyTo(closed));
+            }
+        }
+
+        /** Its operators would write to an address of the device. */
+        @Test
+        void areRejectedByASessionThatRunsOnTheProcessor() throws OrtException {
+            try (OrtSession.SessionOptions options = new OrtSession.SessionOptions();
+                    AllocatorSession session =
+                            memory.openSession(SmallModels.chain(), "small", options, SessionSettings.DEFAULT);
+                    DeviceTensor tensor = memory.gpu(0).tensor(ElementType.FLOAT, 11);
+                    DeviceTensor pinned =
+                            memory.pinned(0).tensor(ElementType.FLOAT, 1).copyFrom(array(3));
+                    Binding binding = session.bind()) {
+                for (final Executable call : List.<Executable>of(
+                        () -> binding.input("x", tensor),
+                        () -> binding.output(SmallModels.LAST, tensor),
+                        () -> binding.output(SmallModels.LAST, memory.gpu(0)))) {
+                    final IllegalArgumentException failure = assertThrows(IllegalArgumentException.class, call);
+                    assertTrue(String.valueOf(failure.getMessage()).contains("CUDA provider?"), failure::toString);
+                }
+                try (DeviceTensor y = memory.pinned(0).tensor(ElementType.FLOAT, 11)) {
+                    binding.input("x", pinned).output(SmallModels.LAST, y).run();
+                    final float[] read = new float[11];
+                    y.copyTo(array(read));
+                    assertEquals(3, read[10]);
+                }
+            }
         }
 
         /** A lagging stream uses the memory after the call that submits the work. */

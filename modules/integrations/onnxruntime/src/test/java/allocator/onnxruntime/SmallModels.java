@@ -44,6 +44,15 @@ final class SmallModels {
         return model(graph);
     }
 
+    /** One operator that joins {@code x}, of a type of ONNX's, to itself: {@code y}. */
+    static byte[] twice(int type) {
+        return model(List.of(
+                concat("twice", "x", "x", "y"),
+                text(2, "twice"),
+                field(11, value("x", type, text(2, "n"))),
+                field(12, value("y", type, text(2, "m")))));
+    }
+
     /**
      * {@code before}, then one of two operators whose tensors have the same size, then {@code after}.
      *

@@ -40,6 +40,7 @@ public final class OrtApi {
         GET_DIMENSIONS(62),
         GET_TENSOR_TYPE_AND_SHAPE(65),
         CREATE_MEMORY_INFO(68),
+        MEMORY_INFO_GET_NAME(71),
         ALLOCATOR_ALLOC(75),
         ALLOCATOR_FREE(76),
         GET_DEFAULT_ALLOCATOR(78),
@@ -74,6 +75,8 @@ public final class OrtApi {
         RELEASE_KEY_VALUE_PAIRS(300),
         ALLOCATOR_GET_STATS(319),
         GET_SHARED_ALLOCATOR(376),
+        SESSION_GET_MEMORY_INFO_FOR_INPUTS(380),
+        SESSION_GET_MEMORY_INFO_FOR_OUTPUTS(381),
         SYNC_STREAM_GET_HANDLE(384);
 
         private final int position;
