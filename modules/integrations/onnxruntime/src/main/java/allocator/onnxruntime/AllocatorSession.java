@@ -3,12 +3,15 @@ package allocator.onnxruntime;
 import ai.onnxruntime.OnnxTensorLike;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
+import ai.onnxruntime.OrtSession.RunOptions;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.provider.support.internal.Failures;
 import allocator.spi.AllocatorStats;
+import allocator.spi.SyncStream;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -51,9 +54,18 @@ public final class AllocatorSession implements AutoCloseable {
     /** Nanoseconds. */
     private volatile long idleSleep = NEVER;
 
-    AllocatorSession(OrtSession session, ExportedSession memory) {
+    /** Those that are not closed. Guarded by this. */
+    private final List<Binding> bindings = new ArrayList<>();
+
+    /** Of runs without options of their own; {@code null} without a GPU. */
+    private final @Nullable RunOptions options;
+
+    private int graphs;
+
+    AllocatorSession(OrtSession session, ExportedSession memory) throws OrtException {
         this.session = session;
         this.memory = memory;
+        options = memory.hasGpu() ? Binding.withoutGraph() : null;
     }
 
     /** {@return ONNX Runtime's session} Close this object rather than that one. */
@@ -77,7 +89,7 @@ public final class AllocatorSession implements AutoCloseable {
      */
     public OrtSession.Result run(Map<String, ? extends OnnxTensorLike> inputs) throws OrtException {
         requireOpen(inputs);
-        return run(() -> session.run(inputs));
+        return run(() -> session.run(inputs, session.getOutputNames(), options));
     }
 
     /**
@@ -85,7 +97,8 @@ public final class AllocatorSession implements AutoCloseable {
      *
      * @param inputs the inputs by name
      * @param outputs the names of the outputs
-     * @param options the options
+     * @param options the options; of a session with {@code enable_cuda_graph=1} they need the entry
+     *     {@code gpu_graph_id=-1}, without which ONNX Runtime captures a graph whose memory nothing keeps
      * @return the outputs, to be closed by the caller
      * @throws OrtException as {@link #run(Map)}
      * @throws IllegalStateException as {@link #run(Map)}
@@ -131,7 +144,7 @@ public final class AllocatorSession implements AutoCloseable {
                 throw new IllegalStateException("the session " + name()
                         + " was profiled, which ONNX Runtime does once for each session; open another one");
             }
-            return new SessionProfiler(session, memory, names).profile(inputs);
+            return new SessionProfiler(session, memory, names, options).profile(inputs);
         } catch (OrtException e) {
             throw explain(e);
         } finally {
@@ -162,6 +175,80 @@ public final class AllocatorSession implements AutoCloseable {
         } finally {
             end();
         }
+    }
+
+    /**
+     * {@return a binding without inputs and outputs, to be closed by the caller, or else with this session}
+     *
+     * @throws OrtException if ONNX Runtime fails
+     * @throws OnnxRuntimeException if the handle of the session cannot be read
+     * @throws IllegalStateException if this is closed
+     */
+    public synchronized Binding bind() throws OrtException {
+        if (!isOpen()) {
+            throw new IllegalStateException("the session " + name() + " is closed");
+        }
+        final Binding binding = new Binding(this);
+        bindings.add(binding);
+        return binding;
+    }
+
+    /** Closes a binding. */
+    synchronized void close(Binding binding) {
+        bindings.remove(binding);
+        binding.release();
+    }
+
+    /** Returns whether a memory is of the session's installation. */
+    boolean isOf(InstalledMemory installed) {
+        return memory.isOf(installed);
+    }
+
+    /** Returns whether the session runs on a stream. */
+    SessionStreams.Use use(SyncStream stream) {
+        return memory.use(stream);
+    }
+
+    /** Returns the id of another graph. */
+    synchronized String nextGraph() {
+        graphs++;
+        return String.valueOf(graphs);
+    }
+
+    /**
+     * Begins to capture a graph. Called under the monitor of this, which keeps other runs from beginning.
+     *
+     * @throws IllegalStateException if a run is under way
+     */
+    synchronized List<GraphBlocks> beginCapture() {
+        if (runs > 0) {
+            throw new IllegalStateException(
+                    "the session " + name() + " runs; capture a graph while no other run is under way");
+        }
+        begin();
+        try {
+            return memory.beginCapture();
+        } catch (Throwable e) {
+            end();
+            throw e;
+        }
+    }
+
+    /** Ends a capture: frees what the replays of the graph do not use. */
+    void endCapture(List<GraphBlocks> graph) {
+        memory.endCapture(graph);
+        end();
+    }
+
+    /** Ends a capture that has failed. */
+    void failCapture(List<GraphBlocks> graph) {
+        memory.release(graph);
+        end();
+    }
+
+    /** Frees what a graph has used. */
+    void release(List<GraphBlocks> graph) {
+        memory.release(graph);
     }
 
     /** Sets the failed allocation behind ONNX Runtime's exception as its cause, if there is one. */
@@ -318,8 +405,21 @@ public final class AllocatorSession implements AutoCloseable {
 
     /** Ends a run. Never throws. */
     void end() {
+        end(false);
+    }
+
+    /**
+     * Ends a run. Never throws.
+     *
+     * @param isLaunch whether its work on a stream may go on
+     */
+    void end(boolean isLaunch) {
         try {
-            memory.endRun();
+            if (isLaunch) {
+                memory.endLaunch();
+            } else {
+                memory.endRun();
+            }
         } finally {
             synchronized (this) {
                 runs--;
@@ -384,9 +484,10 @@ public final class AllocatorSession implements AutoCloseable {
     }
 
     /**
-     * Closes the session, after the work on its streams. Its results and tensors stay valid; until they are closed too,
-     * the {@link OnnxRuntimeAllocators} cannot be closed, and they are reported if {@link OnnxRuntimeAllocators#LEAKS}
-     * asks for it. A second call does nothing. May be called by several threads at once.
+     * Closes the session, after the work on its streams, and its bindings. Its results and tensors stay valid; until
+     * they are closed too, the {@link OnnxRuntimeAllocators} cannot be closed, and they are reported if
+     * {@link OnnxRuntimeAllocators#LEAKS} asks for it. A second call does nothing. May be called by several threads at
+     * once.
      *
      * @throws OrtException if ONNX Runtime fails
      * @throws IllegalStateException if a run of this object is under way; the session stays open
@@ -395,7 +496,7 @@ public final class AllocatorSession implements AutoCloseable {
      */
     @Override
     public synchronized void close() throws OrtException {
-        if (!isOpen()) {
+        if (!isOpen() && bindings.isEmpty()) {
             return;
         }
         if (runs == 0) {
@@ -405,17 +506,33 @@ public final class AllocatorSession implements AutoCloseable {
             // ONNX Runtime does not check that, and frees what the run uses.
             throw new IllegalStateException("the session " + name() + " runs; close it after its runs");
         }
-        try {
-            memory.closeStreams();
-        } finally {
-            idleSleep = NEVER;
-            session.close();
-            memory.deleteProfile();
-            memory.failures().setClosed();
-            AllocatorEvents.sessionClosed(name(), this::liveBlocks); // without what ONNX Runtime has just freed
-            memory.reportHeld();
-            memory.closeWeights();
+        final boolean isFirst = isOpen();
+        final Failures failures = new Failures();
+        for (final Binding binding : List.copyOf(bindings)) {
+            failures.run(() -> close(binding));
         }
+        failures.run(memory::closeStreams);
+        try {
+            failures.throwIfAny();
+        } finally {
+            if (isFirst) {
+                closeSession();
+            }
+        }
+    }
+
+    /** Closes ONNX Runtime's session. */
+    private void closeSession() throws OrtException {
+        idleSleep = NEVER;
+        session.close();
+        if (options != null) {
+            options.close();
+        }
+        memory.deleteProfile();
+        memory.failures().setClosed();
+        AllocatorEvents.sessionClosed(name(), this::liveBlocks); // without what ONNX Runtime has just freed
+        memory.reportHeld();
+        memory.closeWeights();
     }
 
     /** Returns whether the session is open; the caller may have closed the {@link OrtSession} itself. */

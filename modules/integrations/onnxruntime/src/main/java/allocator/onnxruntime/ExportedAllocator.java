@@ -21,6 +21,7 @@ import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
@@ -45,6 +46,10 @@ final class ExportedAllocator {
                     + ".explained(e) sets it";
 
     private static final long NO_STREAM = 0;
+    private static final GraphBlocks[] NO_GRAPHS = {};
+
+    /** Names a block that stays allocated for a captured graph. */
+    private static final String CAPTURED = "captured graph";
 
     private static final Logger LOG = System.getLogger(ExportedAllocator.class.getName());
 
@@ -77,6 +82,9 @@ final class ExportedAllocator {
 
     /** Lists the exports that share the budget above. */
     private volatile Supplier<List<ExportedAllocator>> siblings = List::of;
+
+    /** The captured graphs, the one being captured last. Replaced, never changed, under the monitor of this. */
+    private volatile GraphBlocks[] graphs = NO_GRAPHS;
 
     private volatile boolean isRegistered;
 
@@ -204,6 +212,32 @@ final class ExportedAllocator {
             failures.report(byteSize, e, names == null ? null : names.failed(this, byteSize), dump);
             return ThrowingThunk.isSupported() ? 0 : lend(byteSize);
         }
+        noteAllocated(address, byteSize, isReserve, stream);
+        return address;
+    }
+
+    /**
+     * Allocates a block for a tensor of the program.
+     *
+     * @return its address, which is not 0
+     * @throws RuntimeException of the allocator
+     */
+    long allocTensor(long byteSize) {
+        if (byteSize == 0) {
+            return ThrowingThunk.EMPTY;
+        }
+        final long address;
+        try {
+            address = take(byteSize, false, NO_STREAM);
+        } catch (Throwable e) {
+            failures.report(byteSize, e, null, dump);
+            throw e;
+        }
+        noteAllocated(address, byteSize, false, NO_STREAM);
+        return address;
+    }
+
+    private void noteAllocated(long address, long byteSize, boolean isReserve, long stream) {
         try {
             budget.commit();
             if (isReserve) {
@@ -225,7 +259,6 @@ final class ExportedAllocator {
         } catch (Throwable e) {
             // The block is returned; only the statistics do not count it.
         }
-        return address;
     }
 
     /** Takes a block from the allocator and charges the budget; neither if it throws. */
@@ -233,6 +266,13 @@ final class ExportedAllocator {
         if (byteSize < 0) {
             // A size_t above the largest long.
             throw InvalidSizeException.negative(byteSize);
+        }
+        final GraphBlocks[] captured = graphs;
+        if (captured.length > 0) {
+            final long kept = captured[captured.length - 1].take(byteSize);
+            if (kept != 0) {
+                return kept;
+            }
         }
         final SessionBudget exhausted = budget.take(byteSize);
         if (exhausted != null) {
@@ -246,11 +286,15 @@ final class ExportedAllocator {
                     : room.withRoom(() -> takeFromTarget(byteSize, isReserve, stream));
             requireUsable(address, byteSize);
             blocks.put(address, byteSize, names == null ? null : names.allocated(this, address, byteSize));
+            if (captured.length > 0) {
+                captured[captured.length - 1].add(address, byteSize);
+            }
             if (isEnding) {
                 requireOpen(address);
             }
             return address;
         } catch (Throwable e) {
+            final long ignored = blocks.remove(address);
             undo(address, byteSize);
             throw e;
         }
@@ -331,6 +375,15 @@ final class ExportedAllocator {
         if (address == 0 || address == ThrowingThunk.EMPTY) {
             return;
         }
+        for (final GraphBlocks graph : graphs) {
+            if (graph.free(address)) {
+                return;
+            }
+        }
+        freeToTarget(address);
+    }
+
+    private void freeToTarget(long address) {
         final long byteSize = blocks.remove(address);
         if (byteSize == BlockSizes.NONE) {
             freeOther(address);
@@ -397,6 +450,29 @@ final class ExportedAllocator {
         });
     }
 
+    /** Begins to capture a graph, whose blocks stay allocated until it is {@linkplain #release released}. */
+    synchronized void beginCapture(GraphBlocks graph) {
+        final GraphBlocks[] more = Arrays.copyOf(graphs, graphs.length + 1);
+        more[graphs.length] = graph;
+        graphs = more;
+    }
+
+    /** Ends the capture of a graph: frees what its replays do not use. */
+    void endCapture(GraphBlocks graph) {
+        graph.endCapture(this::freeToTarget);
+    }
+
+    /** Frees what a graph uses, which is not replayed again. */
+    synchronized void release(GraphBlocks graph) {
+        graphs = Arrays.stream(graphs).filter(other -> other != graph).toArray(GraphBlocks[]::new);
+        graph.release(this::freeToTarget);
+    }
+
+    /** Returns the bytes that are allocated only for captured graphs. */
+    long bytesCaptured() {
+        return Arrays.stream(graphs).mapToLong(GraphBlocks::bytes).sum();
+    }
+
     /** Returns what is allocated here, in requested bytes; the limit is the budget. */
     AllocatorStats stats() {
         final long used = budget.used();
@@ -420,8 +496,9 @@ final class ExportedAllocator {
         if (sites != null) {
             sites.addTo(owner, byAddress);
         }
-        if (names != null) {
-            blocks.forEach((address, byteSize, name) -> {
+        if (names != null || graphs.length > 0) {
+            blocks.forEach((address, byteSize, own) -> {
+                final String name = isCaptured(address) ? CAPTURED : own;
                 if (name != null) {
                     byAddress.merge(
                             address,
@@ -431,6 +508,10 @@ final class ExportedAllocator {
                 }
             });
         }
+    }
+
+    private boolean isCaptured(long address) {
+        return Arrays.stream(graphs).anyMatch(graph -> graph.has(address));
     }
 
     /** Returns what names its blocks; {@code null} if they have no names. */
@@ -484,7 +565,7 @@ final class ExportedAllocator {
         final int live = liveBlocks();
         if (live > 0) {
             return "ONNX Runtime holds " + live + (live == 1 ? " block, " : " blocks, ") + budget.used() + " bytes, of "
-                    + session + "; close its results and tensors";
+                    + session + "; close its results and tensors, also those of Binding.result";
         }
         return null;
     }

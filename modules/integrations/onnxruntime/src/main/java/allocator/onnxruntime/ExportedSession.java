@@ -11,7 +11,9 @@ import allocator.spi.MemoryType;
 import allocator.spi.RemappableReserves;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncStream;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Iterator;
 import java.util.List;
@@ -39,6 +41,9 @@ final class ExportedSession {
     /** By the ordinal of the GPU. */
     private final Map<Integer, SessionStreams> streams = new TreeMap<>();
 
+    /** All {@code streams}, visited without an iterator. */
+    private final SessionStreams[] tables;
+
     /**
      * Exports the allocators of an installation for one session.
      *
@@ -60,6 +65,7 @@ final class ExportedSession {
             for (final InstalledMemory memory : installed) {
                 memories.add(memoryOf(memory, export(memory, settings)));
             }
+            tables = streams.values().toArray(SessionStreams[]::new);
         } catch (Throwable e) {
             closeMemories();
             deleteProfile();
@@ -230,7 +236,7 @@ final class ExportedSession {
 
     /** Begins a run, or the creation of the session. */
     void beginRun() {
-        for (final SessionStreams table : streams.values()) {
+        for (final SessionStreams table : tables) {
             table.beginRun();
         }
         if (names != null) {
@@ -240,11 +246,70 @@ final class ExportedSession {
 
     /** Ends what {@link #beginRun} has begun. Never throws. */
     void endRun() {
-        for (final SessionStreams table : streams.values()) {
+        for (final SessionStreams table : tables) {
             table.endRun();
         }
         if (names != null) {
             names.end();
+        }
+    }
+
+    /** Ends a run whose work on streams may go on. Never throws. */
+    void endLaunch() {
+        for (final SessionStreams table : tables) {
+            table.endLaunch();
+        }
+        if (names != null) {
+            names.end();
+        }
+    }
+
+    boolean hasGpu() {
+        return installed.stream().anyMatch(one -> one.info().deviceType() == DeviceType.GPU);
+    }
+
+    /** Returns whether a memory is of this installation. */
+    boolean isOf(InstalledMemory memory) {
+        return installed.contains(memory);
+    }
+
+    /**
+     * Returns whether the session runs on a stream.
+     *
+     * @throws IllegalArgumentException if it is of a device whose memory is not installed
+     */
+    SessionStreams.Use use(SyncStream stream) {
+        final SessionStreams table = streams.get(stream.memory().deviceOrdinal());
+        if (table == null || stream.memory().deviceType() == DeviceType.CPU) {
+            throw new IllegalArgumentException(
+                    stream + " is of a device whose memory is not installed for " + failures.session());
+        }
+        return table.use(stream.handle());
+    }
+
+    /** Begins to capture a graph: returns what stays allocated for it, of each memory. */
+    List<GraphBlocks> beginCapture() {
+        final List<GraphBlocks> graph = new ArrayList<>();
+        for (final ExportedAllocator allocator : allocators()) {
+            final GraphBlocks blocks =
+                    new GraphBlocks(() -> Arrays.stream(tables).anyMatch(SessionStreams::isCapturing));
+            allocator.beginCapture(blocks);
+            graph.add(blocks);
+        }
+        return graph;
+    }
+
+    /** Ends the capture of a graph: frees what its replays do not use. */
+    void endCapture(List<GraphBlocks> graph) {
+        for (int i = 0; i < graph.size(); i++) {
+            allocators().get(i).endCapture(graph.get(i));
+        }
+    }
+
+    /** Frees what a graph has used. */
+    void release(List<GraphBlocks> graph) {
+        for (int i = 0; i < graph.size(); i++) {
+            allocators().get(i).release(graph.get(i));
         }
     }
 
@@ -256,7 +321,7 @@ final class ExportedSession {
      */
     void closeStreams() {
         final Failures failed = new Failures();
-        for (final SessionStreams table : streams.values()) {
+        for (final SessionStreams table : tables) {
             failed.run(table::close);
         }
         failed.throwIfAny();

@@ -29,6 +29,9 @@ final class HeldBlocks {
     /** The owner of the blocks of sessions that were not opened here. */
     private static final String ENVIRONMENT = "environment";
 
+    private static final Set<String> NO_SESSIONS =
+            Set.of(OnnxRuntimeAllocators.ENVIRONMENT, OnnxRuntimeAllocators.TENSORS);
+
     /** Stands for the call of a block that a thread of ONNX Runtime's pools has allocated. */
     private static final String NO_CALLER = "a thread of ONNX Runtime";
 
@@ -119,7 +122,7 @@ final class HeldBlocks {
                 .forEach(export -> liveBlocks.merge(export.failures(), (long) export.liveBlocks(), Long::sum));
         final List<SessionState> sessions = new ArrayList<>();
         liveBlocks.forEach((log, live) -> {
-            if (!log.session().equals(OnnxRuntimeAllocators.ENVIRONMENT) && (live > 0 || !log.isClosed())) {
+            if (!NO_SESSIONS.contains(log.session()) && (live > 0 || !log.isClosed())) {
                 sessions.addFirst(new SessionState(log.session(), log.isClosed(), live));
             }
         });

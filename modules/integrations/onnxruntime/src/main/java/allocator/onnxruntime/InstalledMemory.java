@@ -2,16 +2,21 @@ package allocator.onnxruntime;
 
 import allocator.onnxruntime.block.SessionBudget;
 import allocator.runtime.inspection.AllocatorUse;
+import allocator.runtime.inspection.FailureSnapshots;
 import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.runtime.snapshot.Snapshot.User;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceType;
 import allocator.spi.InspectableAllocator;
 import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryType;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.RemappableReserves;
 import allocator.spi.ShrinkReport;
+import allocator.spi.SyncStream;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -34,6 +39,18 @@ public final class InstalledMemory {
 
     /** Puts a session to sleep that uses the memory, and returns whether one was; {@code null} if none can. */
     private volatile @Nullable Predicate<InstalledMemory> relief;
+
+    /** Records where tensors are allocated; {@code null} before the installation is complete. */
+    private volatile @Nullable HeldBlocks held;
+
+    /** Whether no tensor can be made any more. Guarded by {@code exports}. */
+    private boolean isEnded;
+
+    /** Of failures; {@code null} for none. */
+    private volatile @Nullable FailureSnapshots snapshots;
+
+    /** Exports the allocator for tensors of the program; {@code null} before the first. Guarded by {@code exports}. */
+    private @Nullable ExportedAllocator tensors;
 
     /** Those of the sessions and of the environment that are not closed. Guarded by itself. */
     private final List<ExportedAllocator> exports = new ArrayList<>();
@@ -135,6 +152,143 @@ public final class InstalledMemory {
         }
     }
 
+    /**
+     * Allocates a tensor of the program. It counts against the budget of all sessions together, and belongs to
+     * {@code tensors} in snapshots.
+     *
+     * @param type the type of the elements
+     * @param shape the dimensions, none for a scalar; {@code 0} makes an empty tensor
+     * @return the tensor, whose bytes are not initialized, to be closed by the caller before the installation
+     * @throws allocator.spi.OutOfMemoryException if the budget, the allocator's limit or the device has no room
+     * @throws IllegalArgumentException if a dimension is negative, or the size overflows
+     * @throws IllegalStateException if the installation is closed
+     */
+    public DeviceTensor tensor(ElementType type, long... shape) {
+        final long byteSize = byteSize(type, shape);
+        final ExportedAllocator export = tensors();
+        final long address = export.allocTensor(byteSize);
+        try {
+            return DeviceTensor.of(new TensorBlock(this, address, () -> export.free(address)), 0, type, shape.clone());
+        } catch (Throwable e) {
+            export.free(address);
+            throw e;
+        }
+    }
+
+    /**
+     * Makes a tensor of memory that the caller owns, such as another library's. The memory must be of this device, or
+     * of the host if this is memory of the host, aligned as the elements are, and stay valid until the tensor and its
+     * views are closed.
+     *
+     * @param address the address of the first element
+     * @param type the type of the elements
+     * @param shape the dimensions
+     * @return the tensor, to be closed by the caller; its close frees nothing
+     * @throws IllegalArgumentException as {@link #tensor}, or if the address is 0
+     * @throws IllegalStateException as {@link #tensor}
+     */
+    public DeviceTensor tensorAt(long address, ElementType type, long... shape) {
+        if (address == 0) {
+            throw new IllegalArgumentException("a tensor at the address 0");
+        }
+        final long ignored = byteSize(type, shape);
+        requireOpen();
+        return DeviceTensor.of(new TensorBlock(this, address, () -> {}), 0, type, shape.clone());
+    }
+
+    private static long byteSize(ElementType type, long... shape) {
+        try {
+            return type.byteSize(DeviceTensor.elements(shape));
+        } catch (ArithmeticException e) {
+            throw new IllegalArgumentException("the size of " + type + Arrays.toString(shape) + " overflows", e);
+        }
+    }
+
+    /** Lets tensors be made again, after the close of the installation was rejected. */
+    void reopenTensors() {
+        synchronized (exports) {
+            isEnded = false;
+        }
+    }
+
+    private void requireOpen() {
+        synchronized (exports) {
+            if (isEnded) {
+                throw new IllegalStateException("the allocators are uninstalled");
+            }
+        }
+    }
+
+    private ExportedAllocator tensors() {
+        synchronized (exports) {
+            requireOpen();
+            ExportedAllocator export = tensors;
+            if (export == null || export.isClosed()) {
+                export = add(new ExportedAllocator(
+                        allocator(),
+                        target.memory(),
+                        null,
+                        new SessionBudget(budget, AllocatorStats.UNLIMITED),
+                        held == null ? null : held.sites(),
+                        null,
+                        new FailureLog(OnnxRuntimeAllocators.TENSORS, "of the program", snapshots)));
+                tensors = export;
+            }
+            return export;
+        }
+    }
+
+    /**
+     * Ends the allocation of tensors.
+     *
+     * @throws IllegalStateException if some are open
+     */
+    void closeTensors() {
+        synchronized (exports) {
+            final ExportedAllocator export = tensors;
+            if (export != null) {
+                if (export.liveBlocks() > 0) {
+                    throw new IllegalStateException("tensors of the program are open: " + export.liveBlocks() + " with "
+                            + export.stats().bytesInUse() + " bytes of " + info()
+                            + "; close them and their views (memory.leaks=full reports where they were made)");
+                }
+                export.close();
+            }
+            isEnded = true;
+        }
+    }
+
+    /**
+     * Creates a stream of the device. A session runs on it if the options of ONNX Runtime's CUDA provider set
+     * {@code has_user_compute_stream} to {@code 1}, and {@code user_compute_stream} to the stream's
+     * {@linkplain SyncStream#handle handle}.
+     *
+     * @return the stream, to be closed by the caller after those sessions
+     * @throws UnsupportedOperationException if the memory has no streams, as that of the CPU
+     * @throws allocator.spi.DeviceException if the driver fails
+     * @throws IllegalStateException if the installation is closed
+     */
+    public SyncStream createStream() {
+        requireOpen();
+        return views.adopt(target.createStream());
+    }
+
+    /**
+     * Sets what records tensors of the program.
+     *
+     * @param recorder records where they are allocated
+     * @param failures writes snapshots of failures; {@code null} for none
+     */
+    void setRecorders(HeldBlocks recorder, @Nullable FailureSnapshots failures) {
+        held = recorder;
+        snapshots = failures;
+    }
+
+    /** Returns whether the program can read and write the memory without a copy by the device. */
+    boolean isOfHost() {
+        return info().deviceType() == DeviceType.CPU || info().memoryType() == MemoryType.HOST_ACCESSIBLE;
+    }
+
     /** Returns the uses of the allocator by some of the exports that are not closed. */
     Stream<AllocatorUse> uses(Predicate<ExportedAllocator> which) {
         return exports().stream().filter(which).map(this::use);
@@ -213,7 +367,7 @@ public final class InstalledMemory {
     @Override
     public String toString() {
         final long shared = bytesShared();
-        return info() + ": " + bytesInUse() + " bytes in use by all sessions"
+        return info() + ": " + bytesInUse() + " bytes in use by all sessions and tensors"
                 + (shared == 0 ? "" : ", of which shared weights save " + shared);
     }
 }

@@ -95,6 +95,10 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     public static final String SHARE_WEIGHTS = "memory.share_weights";
 
     static final String ENVIRONMENT = "the environment";
+
+    /** The owner of the program's tensors. */
+    static final String TENSORS = "tensors";
+
     private static final int WARM_UP_CALLS = 30_000;
     private static final long WARM_UP_BYTES = 1000;
 
@@ -137,6 +141,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         this.environment = environment;
         this.registry = registry;
         this.memories = memories;
+        memories.forEach(memory -> memory.setRecorders(held, inspection.snapshots()));
         final InstalledMemory first = memories.getFirst();
         shared = first.add(new ExportedAllocator(
                 first.allocator(),
@@ -428,6 +433,22 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         return gpu(ordinal, memories, InstalledMemory::info);
     }
 
+    /**
+     * {@return the installed pinned memory of a GPU: memory of the host that the device reaches}
+     *
+     * @param ordinal the device's ordinal
+     * @throws IllegalArgumentException if none is installed
+     */
+    public InstalledMemory pinned(int ordinal) {
+        return memories.stream()
+                .filter(memory -> memory.info().memoryType() == MemoryType.HOST_ACCESSIBLE
+                        && memory.info().deviceOrdinal() == ordinal)
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("no pinned memory of gpu:" + ordinal
+                        + " is installed; there are "
+                        + memories.stream().map(InstalledMemory::info).toList()));
+    }
+
     /** Finds the memory of a GPU. */
     static <T> T gpu(int ordinal, List<T> memories, Function<T, MemoryInfo> info) {
         for (final T memory : memories) {
@@ -526,8 +547,9 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      * allocations fail, and its runs throw.
      *
      * @throws IllegalStateException if sessions are open or being opened, an allocator is being warmed up, or ONNX
-     *     Runtime holds memory of an allocator; the message names the session, and nothing changes, apart from a report
-     *     that {@link #LEAKS} asks for; or if an allocator does not take a block back, and another call tries again
+     *     Runtime holds memory of an allocator, or tensors of the program are open; the message names the session, and
+     *     nothing changes, apart from a report that {@link #LEAKS} asks for; or if an allocator does not take a block
+     *     back, and another call tries again
      * @throws allocator.spi.DeviceException if a device cannot confirm that the work of a closed session is done;
      *     another call tries again
      */
@@ -575,6 +597,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         abandoned.clear();
         shared.setRegistered(false);
         try {
+            memories.forEach(InstalledMemory::closeTensors);
             final String obstacle = shared.obstacle();
             if (obstacle != null) {
                 throw new IllegalStateException(obstacle);
@@ -590,6 +613,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
 
     /** Undoes what a rejected close has done. */
     private void restore() {
+        memories.forEach(InstalledMemory::reopenTensors);
         if (isForTheEnvironment()) {
             registry.install(shared.struct());
             shared.setRegistered(true);

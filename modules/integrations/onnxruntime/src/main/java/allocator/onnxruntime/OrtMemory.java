@@ -13,6 +13,9 @@ import allocator.spi.MemoryType;
  * @param alignment what a block's address must be a multiple of
  */
 record OrtMemory(String name, int ordinal, int type, long alignment) {
+    /** Begins the names of CUDA's memories. */
+    static final String CUDA = "Cuda";
+
     /** {@code OrtMemTypeDefault}. */
     private static final int DEFAULT = 0;
 
@@ -39,7 +42,7 @@ record OrtMemory(String name, int ordinal, int type, long alignment) {
         }
         if (memory.deviceType() == DeviceType.GPU && !memory.isReadOnly()) {
             return memory.memoryType() == MemoryType.DEFAULT
-                    ? new OrtMemory("Cuda", memory.deviceOrdinal(), DEFAULT, CUDA_ALIGNMENT)
+                    ? new OrtMemory(CUDA, memory.deviceOrdinal(), DEFAULT, CUDA_ALIGNMENT)
                     : new OrtMemory("CudaPinned", memory.deviceOrdinal(), CPU_OUTPUT, CPU_ALIGNMENT);
         }
         throw new IllegalArgumentException(memory + " is neither CPU memory nor memory of a CUDA device");

@@ -47,6 +47,14 @@ public final class SessionMemory {
         return exported.liveBlocks();
     }
 
+    /**
+     * {@return the bytes that ONNX Runtime has freed and a captured graph uses, in requested bytes} They count as in
+     * use, and are named {@code captured graph} in snapshots.
+     */
+    public long bytesCaptured() {
+        return exported.bytesCaptured();
+    }
+
     @Override
     public String toString() {
         return info() + ": " + exported.budget().used() + " bytes in use by " + exported.session()

@@ -4,6 +4,7 @@ import ai.onnxruntime.OnnxTensor;
 import ai.onnxruntime.OnnxTensorLike;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
+import ai.onnxruntime.OrtSession.RunOptions;
 import allocator.onnxruntime.BlockNames.Event;
 import allocator.onnxruntime.MemoryProfile.Peak;
 import allocator.onnxruntime.ProfileFile.Span;
@@ -17,12 +18,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /** Runs a session twice under ONNX Runtime's profiler, and names its blocks. */
 final class SessionProfiler {
     private final OrtSession session;
     private final ExportedSession memory;
     private final BlockNames names;
+    private final @Nullable RunOptions options;
     private final long start;
     private final LongSupplier clock;
 
@@ -42,10 +45,13 @@ final class SessionProfiler {
 
     /**
      * @param names those of the session
+     * @param options of its runs, {@code null} for none
      * @throws OrtException if ONNX Runtime fails
      */
-    SessionProfiler(OrtSession session, ExportedSession memory, BlockNames names) throws OrtException {
+    SessionProfiler(OrtSession session, ExportedSession memory, BlockNames names, @Nullable RunOptions options)
+            throws OrtException {
         this.session = session;
+        this.options = options;
         this.memory = memory;
         this.names = names;
         start = session.getProfilingStartTimeInNs();
@@ -98,7 +104,7 @@ final class SessionProfiler {
     private Noted run(Map<String, ? extends OnnxTensorLike> inputs) throws OrtException {
         final long begin = clock.getAsLong();
         final long nanos = System.nanoTime();
-        final OrtSession.Result result = session.run(inputs);
+        final OrtSession.Result result = session.run(inputs, session.getOutputNames(), options);
         final long elapsed = System.nanoTime() - nanos;
         final long end = clock.getAsLong();
         final List<Event> events = new ArrayList<>(names.takeNotes());

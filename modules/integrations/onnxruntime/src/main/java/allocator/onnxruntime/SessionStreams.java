@@ -1,6 +1,7 @@
 package allocator.onnxruntime;
 
 import allocator.provider.support.internal.Failures;
+import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -119,6 +120,48 @@ final class SessionStreams {
         }
     }
 
+    /** What is known of the session and a stream. */
+    enum Use {
+        /** The session has not allocated on any stream. */
+        UNKNOWN,
+        /** All that it allocates is on the stream. */
+        ON_IT,
+        /** It allocates on others. */
+        ON_OTHERS
+    }
+
+    /** Returns whether the session runs on a stream. */
+    Use use(long handle) {
+        Use use = Use.UNKNOWN;
+        for (final Entry entry : entries) {
+            if (entry.handle != handle) {
+                return Use.ON_OTHERS;
+            }
+            use = Use.ON_IT;
+        }
+        return use;
+    }
+
+    /**
+     * Returns whether work of the session is being captured into a graph, or the driver does not say: a notification of
+     * a captured stream cannot be activated. Never throws.
+     */
+    boolean isCapturing() {
+        for (final Entry entry : entries) {
+            try (SyncNotification probe = entry.view.createNotification()) {
+                probe.activate();
+            } catch (Throwable e) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Ends a run whose work may go on: memory freed in it stays bound to its stream until a later run ends. */
+    synchronized void endLaunch() {
+        runs--;
+    }
+
     /**
      * Ends a run. If it was the only one, memory freed on the session's streams may serve others from here on. Never
      * throws, so that the run's result reaches the caller.
@@ -137,7 +180,7 @@ final class SessionStreams {
 
     private void end(Entry entry) {
         try {
-            entry.isUsed = !views.endRun(entry.handle);
+            entry.isUsed = !views.endRun(entry.handle, entry.view);
         } catch (Throwable e) {
             // The memory stays bound to the stream: the next end of a run, or of the stream, tries again.
             report(entry, e);
@@ -170,7 +213,7 @@ final class SessionStreams {
         for (final Entry entry : entries) {
             if (!entry.isReleased) {
                 try {
-                    views.release(entry.handle);
+                    views.release(entry.handle, entry.view);
                     entry.isReleased = true;
                 } catch (Throwable e) {
                     isDone = false;

@@ -23,6 +23,9 @@ final class StreamViews {
 
         private int users;
 
+        /** Whether the program made the stream, and closes it. */
+        private boolean isOfProgram;
+
         SyncStream stream() {
             return Objects.requireNonNull(stream, "the view is being made");
         }
@@ -46,7 +49,7 @@ final class StreamViews {
      */
     synchronized SyncStream acquire(long handle) {
         final View known = views.get(handle);
-        if (known != null) {
+        if (known != null && !known.stream().hasEnded()) {
             known.users++;
             return known.stream();
         }
@@ -65,16 +68,27 @@ final class StreamViews {
         }
     }
 
+    /** Makes a stream of the program its own view, until the program closes it. Returns it. */
+    synchronized SyncStream adopt(SyncStream stream) {
+        views.values().removeIf(view -> view.isOfProgram && view.stream().hasEnded());
+        final View view = new View();
+        view.stream = stream;
+        view.isOfProgram = true;
+        views.put(stream.handle(), view);
+        return stream;
+    }
+
     /**
      * Ends a run on a stream that no other session uses. Another session may have work on a stream that it shares,
      * which the end of a run would not wait for; its memory stays bound to the stream.
      *
+     * @param stream its view, as {@link #acquire} returned it
      * @return whether other streams may use the memory now
      * @throws allocator.spi.DeviceException if the driver fails
      */
-    synchronized boolean endRun(long handle) {
+    synchronized boolean endRun(long handle, SyncStream stream) {
         final View view = views.get(handle);
-        if (view == null || view.users != 1) {
+        if (view == null || !view.stream().equals(stream) || view.users != 1) {
             return false;
         }
         view.stream().onSessionRunEnd();
@@ -85,14 +99,20 @@ final class StreamViews {
      * Closes the view of a stream if no other session uses it. If that fails, the session still has it, and another
      * call tries again.
      *
+     * @param stream its view, as {@link #acquire} returned it; nothing happens if the program has closed it, and the
+     *     device has given another stream its handle
      * @throws allocator.spi.DeviceException if the device cannot confirm that the stream's work is done
      */
-    synchronized void release(long handle) {
+    synchronized void release(long handle, SyncStream stream) {
         final View view = views.get(handle);
-        if (view == null) {
+        if (view == null || !view.stream().equals(stream)) {
             return;
         }
-        if (view.users == 1) {
+        if (view.users == 1 && view.isOfProgram) {
+            if (!stream.hasEnded()) {
+                stream.onSessionRunEnd();
+            }
+        } else if (view.users == 1) {
             view.stream().close();
             views.remove(handle);
         }

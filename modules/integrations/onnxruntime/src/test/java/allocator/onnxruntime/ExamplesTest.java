@@ -4,7 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
+import ai.onnxruntime.OrtSession.SessionOptions;
 import allocator.onnxruntime.examples.Examples;
 import allocator.onnxruntime.support.ThrowingThunk;
 import allocator.spi.ShrinkReport;
@@ -103,6 +105,18 @@ class ExamplesTest {
     void theModulePageShowsWhatSessionsWithOneCopyHold() throws Exception {
         assumeTrue(Files.isReadable(Path.of("/proc/self/statm")), "weights are shared on Linux only");
         assertPageHas(() -> Examples.weightsOnce(model, 4));
+    }
+
+    @Test
+    void theModulePageShowsWhatADecoderPrints() throws Exception {
+        try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
+                        .provider("cpu-reference")
+                        .install();
+                SessionOptions options = new SessionOptions();
+                AllocatorSession session = memory.openSession(
+                        new Decoder(2, 8, 16, 32).model(), "decoder", options, SessionSettings.DEFAULT)) {
+            assertPageHas(() -> Examples.decode(session, memory.memories().getFirst()));
+        }
     }
 
     private interface Sample {

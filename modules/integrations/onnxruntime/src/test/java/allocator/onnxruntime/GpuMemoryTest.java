@@ -1,6 +1,7 @@
 package allocator.onnxruntime;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -25,6 +26,9 @@ import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkableAllocator;
+import allocator.spi.SyncStream;
+import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
@@ -34,6 +38,7 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 /** GPU memory of sessions, on a simulated device. {@link CudaSessionTest} runs models on a real one. */
 class GpuMemoryTest {
@@ -221,6 +226,103 @@ class GpuMemoryTest {
         }
     }
 
+    /** Tensors of the program in device memory. */
+    @Nested
+    class Tensors {
+        private final OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(environment)
+                .gpu(GpuMemory.of(provider))
+                .gpu(GpuMemory.of(provider).withOrdinal(1))
+                .install();
+
+        @AfterEach
+        void uninstall() {
+            memory.close();
+        }
+
+        private static MemorySegment array(float... values) {
+            return MemorySegment.ofArray(values);
+        }
+
+        @Test
+        void areCopiedBetweenAllMemories() {
+            final List<InstalledMemory> memories =
+                    List.of(memory.gpu(0), memory.pinned(0), memory.gpu(1), memory.pinned(1));
+            for (final InstalledMemory from : memories) {
+                for (final InstalledMemory to : memories) {
+                    try (DeviceTensor one = from.tensor(ElementType.FLOAT, 4).copyFrom(array(1, 2, 3, 4));
+                            DeviceTensor part = one.slice(1, 3);
+                            DeviceTensor two = to.tensor(ElementType.FLOAT, 2).copyFrom(part);
+                            Arena arena = Arena.ofConfined()) {
+                        final MemorySegment read = arena.allocate(8);
+                        two.copyTo(read);
+                        assertArrayEquals(new float[] {2, 3}, read.toArray(JAVA_FLOAT));
+                        final float[] onHeap = new float[2];
+                        two.copyTo(array(onHeap));
+                        assertArrayEquals(new float[] {2, 3}, onHeap);
+                    }
+                }
+            }
+            assertThrows(IllegalArgumentException.class, () -> memory.pinned(2));
+        }
+
+        @Test
+        @SuppressWarnings("try")
+        void areCopiedToMemoryThatCanBeWritten() {
+            try (DeviceTensor tensor = memory.gpu(0).tensor(ElementType.UINT8, 8)) {
+                final MemorySegment closed;
+                try (Arena arena = Arena.ofConfined()) {
+                    closed = arena.allocate(8);
+                    assertThrows(IllegalArgumentException.class, () -> tensor.copyTo(closed.asReadOnly()));
+                    tensor.copyFrom(closed.asReadOnly());
+                }
+                assertThrows(IllegalStateException.class, () -> tensor.copyTo(closed));
+            }
+        }
+
+        /** Its operators would write to an address of the device. */
+        @Test
+        void areRejectedByASessionThatRunsOnTheProcessor() throws OrtException {
+            try (OrtSession.SessionOptions options = new OrtSession.SessionOptions();
+                    AllocatorSession session =
+                            memory.openSession(SmallModels.chain(), "small", options, SessionSettings.DEFAULT);
+                    DeviceTensor tensor = memory.gpu(0).tensor(ElementType.FLOAT, 11);
+                    DeviceTensor pinned =
+                            memory.pinned(0).tensor(ElementType.FLOAT, 1).copyFrom(array(3));
+                    Binding binding = session.bind()) {
+                for (final Executable call : List.<Executable>of(
+                        () -> binding.input("x", tensor),
+                        () -> binding.output(SmallModels.LAST, tensor),
+                        () -> binding.output(SmallModels.LAST, memory.gpu(0)))) {
+                    final IllegalArgumentException failure = assertThrows(IllegalArgumentException.class, call);
+                    assertTrue(String.valueOf(failure.getMessage()).contains("CUDA provider?"), failure::toString);
+                }
+                try (DeviceTensor y = memory.pinned(0).tensor(ElementType.FLOAT, 11)) {
+                    binding.input("x", pinned).output(SmallModels.LAST, y).run();
+                    final float[] read = new float[11];
+                    y.copyTo(array(read));
+                    assertEquals(3, read[10]);
+                }
+            }
+        }
+
+        /** A lagging stream uses the memory after the call that submits the work. */
+        @Test
+        void waitForTheStreamsOfTheirLaunches() {
+            try (SyncStream stream = memory.gpu(0).createStream()) {
+                final DeviceTensor tensor = memory.gpu(0).tensor(ElementType.UINT8, 256);
+                driver.memory().memsetD8Async(0, tensor.address(), (byte) 7, 256, stream.handle());
+                tensor.usedOn(stream);
+                final byte[] read = new byte[256];
+                tensor.copyTo(MemorySegment.ofArray(read));
+                assertEquals(7, read[255]);
+                driver.memory().memsetD8Async(0, tensor.address(), (byte) 8, 256, stream.handle());
+                tensor.usedOn(stream);
+                tensor.close();
+                assertEquals(0, memory.gpu(0).bytesInUse());
+            }
+        }
+    }
+
     /** The allocator of device memory as ONNX Runtime calls it, on streams made here. */
     @Nested
     class Streams {
@@ -309,6 +411,49 @@ class GpuMemoryTest {
             assertInstanceOf(
                     OutOfMemoryException.class, failures.take().orElseThrow().cause());
             exported.free(block);
+        }
+
+        /** Once ONNX Runtime has freed it, a captured block is in use until the graph goes; no other is. */
+        @Test
+        void whatACapturedGraphUsesStaysAllocated() throws Throwable {
+            streams.beginRun();
+            final GraphBlocks graph = new GraphBlocks(streams::isCapturing);
+            exported.beginCapture(graph);
+            exported.free(allocOnStream(MIB, first)); // a run before the capture
+            exported.free(allocOnStream(2 * MIB, first));
+            driver.streams().streamBeginCapture(0, first);
+            final long used = allocOnStream(MIB, first);
+            exported.free(used);
+            assertEquals(used, allocOnStream(MIB, first));
+            exported.free(used);
+            final long small = allocOnStream(256, first);
+            exported.free(small);
+            driver.streams().graphDestroy(0, driver.streams().streamEndCapture(0, first));
+            exported.endCapture(graph);
+            streams.endRun();
+            assertEquals(MIB + 256, exported.bytesCaptured());
+            assertEquals(MIB + 256, exported.stats().bytesInUse());
+            final long other = exported.alloc(MIB);
+            assertNotEquals(used, other);
+            exported.free(other);
+            ((ShrinkableAllocator) arena).shrink();
+            assertEquals(2, exported.liveBlocks());
+            exported.release(graph);
+            assertEquals(0, exported.liveBlocks());
+            assertEquals(0, exported.bytesCaptured());
+        }
+
+        /** A block that ONNX Runtime has not freed when the graph goes is freed as any other. */
+        @Test
+        void aBlockThatOutlivesItsGraphIsFreedOnce() throws Throwable {
+            final GraphBlocks graph = new GraphBlocks(() -> true);
+            exported.beginCapture(graph);
+            final long block = exported.alloc(MIB);
+            exported.endCapture(graph);
+            exported.release(graph);
+            assertEquals(1, exported.liveBlocks());
+            exported.free(block);
+            assertEquals(0, budget.used());
         }
 
         @Test

@@ -49,6 +49,25 @@ class SessionStreamsTest {
     }
 
     @Test
+    void aStreamOfTheProgramIsItsOwnViewUntilItIsClosed() {
+        final FakeStream own = new FakeStream().handle(FIRST / 2);
+        all.adopt(own);
+        assertSame(own, streams.of(FIRST));
+        assertEquals(SessionStreams.Use.ON_IT, streams.use(FIRST / 2));
+        assertEquals(SessionStreams.Use.ON_OTHERS, streams.use(SECOND / 2));
+        own.close();
+        final SessionStreams others = new SessionStreams("another", address -> address / 2, all);
+        assertNotSame(own, others.of(FIRST)); // the device has given the handle to another stream
+        streams.close();
+        others.beginRun();
+        others.of(FIRST);
+        others.endRun();
+        assertEquals(1, views.getFirst().runEnds());
+        others.close();
+        assertTrue(views.getFirst().hasEnded());
+    }
+
+    @Test
     void theEndOfARunEndsTheStreamsThatItUsed() {
         streams.beginRun();
         streams.of(FIRST);

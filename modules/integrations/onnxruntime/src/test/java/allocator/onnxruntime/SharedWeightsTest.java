@@ -198,7 +198,8 @@ class SharedWeightsTest {
             assertArrayEquals(run(first), run(second));
             assertEquals(0, cpu(memory).bytesShared());
             assertEquals(
-                    Optional.of("memory.share_weights is not set for this memory"), cpu(memory).sharingObstacle());
+                    Optional.of("memory.share_weights is not set for this memory"),
+                    cpu(memory).sharingObstacle());
         }
         final var builder = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment());
         assertThrows(

@@ -31,6 +31,9 @@ final class SmallModels {
     /** The numbers of a row of {@link #deep}. */
     static final int WIDTH = 2048;
 
+    /** The output of {@link #chain}. */
+    static final String LAST = "y" + (OPERATORS - 1);
+
     private SmallModels() {}
 
     /** The name of an operator of {@link #chain}. */
@@ -48,6 +51,15 @@ final class SmallModels {
         graph.add(field(11, value("x", FLOAT, text(2, "n"))));
         graph.add(field(12, value("y" + (OPERATORS - 1), FLOAT, text(2, "m"))));
         return model(graph);
+    }
+
+    /** One operator that joins {@code x}, of a type of ONNX's, to itself: {@code y}. */
+    static byte[] twice(int type) {
+        return model(List.of(
+                concat("twice", "x", "x", "y"),
+                text(2, "twice"),
+                field(11, value("x", type, text(2, "n"))),
+                field(12, value("y", type, text(2, "m")))));
     }
 
     /**

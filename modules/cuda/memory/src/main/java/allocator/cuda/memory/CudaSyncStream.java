@@ -184,6 +184,9 @@ public final class CudaSyncStream extends SyncStream {
      * @throws CudaException if the driver fails
      */
     void requireReady(String call) {
+        if (isView && isKnownToBeCaptured()) {
+            throw captured(call); // whether the owner has destroyed it cannot be asked during a capture
+        }
         requireAlive();
         requireNotCaptured(call);
     }

@@ -33,17 +33,34 @@ public final class OrtApi {
         CREATE_ENV(3),
         CREATE_SESSION_FROM_ARRAY(8),
         CREATE_SESSION_OPTIONS(10),
+        CREATE_TENSOR_WITH_DATA(49),
+        GET_TENSOR_MUTABLE_DATA(51),
+        GET_TENSOR_ELEMENT_TYPE(60),
+        GET_DIMENSIONS_COUNT(61),
+        GET_DIMENSIONS(62),
+        GET_TENSOR_TYPE_AND_SHAPE(65),
         CREATE_MEMORY_INFO(68),
+        MEMORY_INFO_GET_NAME(71),
         ALLOCATOR_ALLOC(75),
         ALLOCATOR_FREE(76),
+        GET_DEFAULT_ALLOCATOR(78),
         RELEASE_ENV(92),
         RELEASE_STATUS(93),
         RELEASE_MEMORY_INFO(94),
         RELEASE_SESSION(95),
+        RELEASE_VALUE(96),
+        RELEASE_TENSOR_INFO(99),
         RELEASE_SESSION_OPTIONS(100),
         ADD_SESSION_CONFIG_ENTRY(130),
         CREATE_ALLOCATOR(131),
         RELEASE_ALLOCATOR(132),
+        RUN_WITH_BINDING(133),
+        CREATE_IO_BINDING(134),
+        RELEASE_IO_BINDING(135),
+        BIND_INPUT(136),
+        BIND_OUTPUT(137),
+        BIND_OUTPUT_TO_DEVICE(138),
+        GET_BOUND_OUTPUT_VALUES(140),
         CREATE_AND_REGISTER_ALLOCATOR(144),
         RELEASE_ARENA_CFG(157),
         CREATE_ARENA_CFG_V2(164),
@@ -58,6 +75,8 @@ public final class OrtApi {
         RELEASE_KEY_VALUE_PAIRS(300),
         ALLOCATOR_GET_STATS(319),
         GET_SHARED_ALLOCATOR(376),
+        SESSION_GET_MEMORY_INFO_FOR_INPUTS(380),
+        SESSION_GET_MEMORY_INFO_FOR_OUTPUTS(381),
         SYNC_STREAM_GET_HANDLE(384);
 
         private final int position;
@@ -79,7 +98,7 @@ public final class OrtApi {
     private static final MethodHandle LONG_OF_3 = handle(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG);
 
     /** By the number of arguments: calls a function of so many, given as an array. */
-    private static final List<MethodHandle> OF_LONGS = IntStream.rangeClosed(0, 5)
+    private static final List<MethodHandle> OF_LONGS = IntStream.rangeClosed(0, 7)
             .mapToObj(count -> handle(
                             JAVA_LONG, Collections.nCopies(count, JAVA_LONG).toArray(MemoryLayout[]::new))
                     .asSpreader(long[].class, count))
@@ -89,6 +108,7 @@ public final class OrtApi {
     private final MemorySegment table;
     private final MemorySegment allocatorAlloc;
     private final MemorySegment allocatorFree;
+    private final MemorySegment runWithBinding;
 
     /**
      * Reads a table.
@@ -105,6 +125,7 @@ public final class OrtApi {
         }
         allocatorAlloc = table.getAtIndex(ADDRESS, Function.ALLOCATOR_ALLOC.position);
         allocatorFree = table.getAtIndex(ADDRESS, Function.ALLOCATOR_FREE.position);
+        runWithBinding = table.getAtIndex(ADDRESS, Function.RUN_WITH_BINDING.position);
     }
 
     private static long tableSize() {
@@ -201,6 +222,19 @@ public final class OrtApi {
     public long allocatorFree(long allocator, long address) {
         try {
             return (long) LONG_OF_2.invokeExact(allocatorFree, allocator, address);
+        } catch (Throwable e) {
+            throw unexpected(e);
+        }
+    }
+
+    /**
+     * Calls {@code RunWithBinding}; allocates no object.
+     *
+     * @return the status, 0 if it succeeded
+     */
+    public long runWithBinding(long session, long options, long binding) {
+        try {
+            return (long) LONG_OF_3.invokeExact(runWithBinding, session, options, binding);
         } catch (Throwable e) {
             throw unexpected(e);
         }

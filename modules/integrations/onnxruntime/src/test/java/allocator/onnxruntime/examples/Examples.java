@@ -5,20 +5,27 @@ import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.OrtSession.SessionOptions;
+import ai.onnxruntime.providers.OrtCUDAProviderOptions;
 import allocator.onnxruntime.AllocatorSession;
+import allocator.onnxruntime.Binding;
+import allocator.onnxruntime.DeviceTensor;
+import allocator.onnxruntime.ElementType;
 import allocator.onnxruntime.GpuMemory;
+import allocator.onnxruntime.InstalledMemory;
 import allocator.onnxruntime.OnnxRuntimeAllocators;
 import allocator.onnxruntime.SessionSettings;
 import allocator.runtime.Environment;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
+import allocator.spi.SyncStream;
 import allocator.trace.Recorder;
 import allocator.trace.Replay;
 import allocator.trace.ReplayListener;
 import allocator.trace.ReplayResult;
 import allocator.trace.Trace;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -95,6 +102,65 @@ public final class Examples {
                         + memory.gpu(0).stats().peakBytesHeld());
                 System.out.println(memory.gpu(0).shrink());
             }
+        }
+    }
+
+    /** The sample of the module's page for tensors that stay: generates words, with the cache in {@code memory}. */
+    public static void decode(AllocatorSession session, InstalledMemory memory) throws OrtException {
+        try (DeviceTensor token = memory.tensor(ElementType.INT64, 1);
+                DeviceTensor position = memory.tensor(ElementType.INT64, 1, 1);
+                DeviceTensor cache = memory.tensor(ElementType.FLOAT, 4, 8, 16);
+                DeviceTensor logits = memory.tensor(ElementType.FLOAT, 1, 32);
+                Binding binding = session.bind()
+                        .input("token", token)
+                        .input("position", position)
+                        .input("past", cache)
+                        .output("present", cache)
+                        .output("logits", logits)) {
+            cache.copyFrom(MemorySegment.ofArray(new float[4 * 8 * 16]));
+            final float[] scores = new float[32];
+            long next = 3;
+            for (long place = 0; place < 8; place++) {
+                token.copyFrom(MemorySegment.ofArray(new long[] {next}));
+                position.copyFrom(MemorySegment.ofArray(new long[] {place}));
+                binding.run();
+                logits.copyTo(MemorySegment.ofArray(scores));
+                next = largest(scores);
+                System.out.print(next + " ");
+            }
+            System.out.println("with " + memory.bytesInUse() + " bytes in use");
+        }
+    }
+
+    private static int largest(float... scores) {
+        int largest = 0;
+        for (int i = 1; i < scores.length; i++) {
+            largest = scores[i] > scores[largest] ? i : largest;
+        }
+        return largest;
+    }
+
+    /** The sample of the module's page for a captured graph. */
+    public static void capture(AllocatorSession session, Binding binding, int runs) throws OrtException {
+        binding.capture();
+        for (int i = 0; i < runs; i++) {
+            binding.run();
+        }
+        System.out.println("the graph has " + session.gpu(0).bytesCaptured() + " bytes");
+    }
+
+    /** The sample of the module's page for a stream of the program. */
+    public static void runOn(OrtCUDAProviderOptions cuda, SyncStream one) throws OrtException {
+        cuda.add("has_user_compute_stream", "1");
+        cuda.add("user_compute_stream", String.valueOf(one.handle()));
+    }
+
+    /** The sample of the module's page for a pipeline of two sessions. */
+    public static void pipeline(Binding first, SyncStream one, Binding second, SyncStream two, int runs)
+            throws OrtException {
+        for (int i = 0; i < runs; i++) {
+            first.launch(one).waitOnDevice(two);
+            second.launch(two).waitOnDevice(one);
         }
     }
 
