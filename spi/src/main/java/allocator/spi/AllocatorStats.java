@@ -147,20 +147,15 @@ public record AllocatorStats(
     }
 
     /**
-     * Returns a counter of the allocator's own.
+     * {@return a counter of the allocator's own, or empty if there is none of that name}
      *
      * @param name its name
-     * @return the counter, or empty if there is none of that name
      */
     public Optional<Counter> counter(String name) {
         return counters.stream().filter(counter -> counter.name.equals(name)).findFirst();
     }
 
-    /**
-     * Returns the statistics that all allocators have, without {@link #counters}.
-     *
-     * @return the same numbers
-     */
+    /** {@return the same numbers without {@link #counters}: the statistics that all allocators have} */
     public AllocatorStats withoutCounters() {
         return counters.isEmpty() ? this : copy(List.of());
     }
@@ -185,10 +180,9 @@ public record AllocatorStats(
     }
 
     /**
-     * Returns how much of the free memory cannot be allocated as one block: {@code 1 - largestFreeChunk / freeBytes}.
-     *
-     * @return from 0 (all in one chunk, or nothing free) to below 1; {@link Double#NaN} if memory is free and the
-     *     allocator does not maintain {@link #largestFreeChunk}
+     * {@return how much of the free memory cannot be allocated as one block: {@code 1 - largestFreeChunk / freeBytes},
+     * from 0 (all in one chunk, or nothing free) to below 1; {@link Double#NaN} if memory is free and the allocator
+     * does not maintain {@link #largestFreeChunk}}
      */
     public double fragmentation() {
         if (freeBytes == 0) {
@@ -198,10 +192,8 @@ public record AllocatorStats(
     }
 
     /**
-     * Returns the counters under ONNX Runtime's keys, and those of the allocator's own under their names, as decimal
-     * strings.
-     *
-     * @return an unmodifiable map in the order of the components, every key present
+     * {@return the counters under ONNX Runtime's keys, and those of the allocator's own under their names, as decimal
+     * strings: an unmodifiable map in the order of the components, every key present}
      */
     public Map<String, String> toMap() {
         final long[] values = {
@@ -366,9 +358,8 @@ public record AllocatorStats(
         }
 
         /**
-         * Builds the statistics.
+         * {@return the statistics}
          *
-         * @return the statistics
          * @throws IllegalArgumentException if two counters have one name
          */
         public AllocatorStats build() {

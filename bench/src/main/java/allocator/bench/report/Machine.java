@@ -47,10 +47,9 @@ public final class Machine {
     }
 
     /**
-     * Returns what is resident of this process but files, with each page of memory counted once however often it is
-     * mapped here. Files are left out, as what counts of them depends on other processes.
+     * {@return the KiB that are resident of this process but files, with each page of memory counted once however often
+     * it is mapped here; 0 on other systems} Files are left out, as what counts of them depends on other processes.
      *
-     * @return a number of KiB; 0 on other systems
      * @throws IOException if it cannot be read
      */
     public static long proportionalKibibytes() throws IOException {

@@ -94,11 +94,7 @@ public final class RunOptions {
             return this;
         }
 
-        /**
-         * Builds the options.
-         *
-         * @return the options
-         */
+        /** {@return the new options} */
         public RunOptions build() {
             return new RunOptions(this);
         }

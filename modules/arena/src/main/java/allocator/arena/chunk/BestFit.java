@@ -345,9 +345,7 @@ public class BestFit extends ChunkStore {
     /**
      * Rebuilds all that follows from the chunks after an operation failed half way. A chunk that was being taken is
      * free again, and everything else is as the chunks' records say. Takes time proportional to the number of chunks.
-     * If it fails itself, it can be repeated.
-     *
-     * @return what is live now
+     * If it fails itself, it can be repeated. Returns what is live now.
      */
     public final Repair.Live repair() {
         return Repair.of(this);

@@ -115,15 +115,14 @@ public final class BackedFit extends BestFit {
 
     /**
      * Takes memory where the least is to be backed, if anything is: {@link #isBacked} says whether. If so, nothing of
-     * what backs it counts as used: the caller backs what is missing, and counts all of it, or ends it with
-     * {@link #freeUnbacked}.
+     * what backs it counts as used: the caller backs what is missing, and counts all of it, or ends it with {@link
+     * #freeUnbacked}. Returns the address, {@link #NO_ADDRESS} if no free chunk that is large enough can be backed now,
+     * or each costs more.
      *
      * @param granules granules needed, at least 1
      * @param requested bytes that the caller requested, to be remembered
      * @param requester the stream that requests it, {@code null} for none
      * @param most the most that it may cost to back it, as {@link PageTable#lacks} counts it
-     * @return the address, {@link #NO_ADDRESS} if no free chunk that is large enough can be backed now, or each costs
-     *     more
      */
     public long takeLeastLacking(long granules, long requested, @Nullable SyncStream requester, int most) {
         final Slot slot = slotForAddresses(requester);

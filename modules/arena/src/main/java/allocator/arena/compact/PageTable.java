@@ -482,12 +482,11 @@ public final class PageTable {
     }
 
     /**
-     * Returns up to where a part of a range is mapped, or not mapped, as its first byte is, and to where the same
-     * stream may still use it.
+     * {@return up to where a part of a range is mapped, or not mapped, as its first byte is, and to where the same
+     * stream may still use it: an address behind the first, at most the end}
      *
      * @param address the first address
      * @param end the first address behind the part
-     * @return an address behind the first, at most the end
      */
     public long sameMapping(long address, long end) {
         final long backing = backing(address);

@@ -60,11 +60,7 @@ public final class ProcessMemory {
         }
     }
 
-    /**
-     * Returns the allocation manager over this memory.
-     *
-     * @return the same one on every call
-     */
+    /** {@return the allocation manager over this memory, the same one on every call} */
     public static AllocationManager.Factory factory() {
         return FACTORY;
     }

@@ -48,11 +48,7 @@ final class PeakModel {
         }
     }
 
-    /**
-     * Fits runs.
-     *
-     * @return empty if they differ in more than the sizes of blocks
-     */
+    /** Fits runs; empty if they differ in more than the sizes of blocks. */
     static Optional<PeakModel> of(long n, List<Runs> at) {
         return at.stream().allMatch(at.getFirst()::areLike) ? Optional.of(new PeakModel(n, at)) : Optional.empty();
     }

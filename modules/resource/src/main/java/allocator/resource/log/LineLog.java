@@ -25,11 +25,7 @@ abstract class LineLog implements ResourceLog, AutoCloseable {
         }
     }
 
-    /**
-     * Writes a line, or drops it. The caller holds the lock.
-     *
-     * @return whether it was written, or will be with a later one
-     */
+    /** Writes or drops a line, under the lock. Returns whether it was written, or will be with a later one. */
     final boolean write(CharSequence line) {
         boolean isWritten = false;
         try {

@@ -40,9 +40,8 @@ final class WriteAttempts {
     }
 
     /**
-     * Records an attempt that failed.
-     *
-     * @return what the log is to say of further attempts; empty if it is to say nothing of this failure
+     * Records an attempt that failed. Returns what the log is to say of further attempts; empty if it is to say nothing
+     * of this failure.
      */
     String failed() {
         final int before = failures;

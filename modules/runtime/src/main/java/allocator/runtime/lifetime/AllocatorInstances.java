@@ -153,9 +153,8 @@ public final class AllocatorInstances {
         }
 
         /**
-         * Corrects the count carried over from a lease that was removed: a thread may have changed it since.
-         *
-         * @return whether it was wrong
+         * Corrects the count carried over from a lease that was removed: a thread may have changed it since. Returns
+         * whether it was wrong.
          */
         boolean carryOver(Lease removed) {
             synchronized (AllocatorInstances.this) {

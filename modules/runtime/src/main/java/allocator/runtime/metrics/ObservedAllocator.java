@@ -26,10 +26,6 @@ public interface ObservedAllocator {
      */
     List<User> users();
 
-    /**
-     * Reads the statistics.
-     *
-     * @return the statistics; {@link AllocatorStats#NONE} once it is released, or if the provider fails
-     */
+    /** {@return the statistics; {@link AllocatorStats#NONE} once it is released, or if the provider fails} */
     AllocatorStats stats();
 }

@@ -191,10 +191,9 @@ public record ConformanceReport(
     }
 
     /**
-     * Returns the number of rules with a status.
+     * {@return the number of rules with a status}
      *
      * @param status the status
-     * @return the number of rules
      */
     public long count(Status status) {
         return rules.stream().filter(rule -> rule.status() == status).count();
