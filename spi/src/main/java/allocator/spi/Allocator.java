@@ -56,8 +56,8 @@ public interface Allocator {
     void free(long address);
 
     /**
-     * {@return the memory that this allocator serves, the same info on every call; its allocator type is never {@link
-     * AllocatorType#ARENA} (F-06)}
+     * {@return the memory that this allocator serves, the same info on every call; its allocator type is never
+     * {@link AllocatorType#ARENA} (F-06)}
      */
     MemoryInfo info();
 

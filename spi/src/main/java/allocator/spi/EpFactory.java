@@ -53,9 +53,9 @@ public interface EpFactory extends AutoCloseable {
 
     /**
      * {@return the keys that {@link #createAllocator} understands, with defaults and accepted values: the same or equal
-     * ones in name, default, accepted values and description on every call (F-02); empty if there are none} {@code
-     * createAllocator} rejects any other key (O-02). A key with the name of one of ONNX Runtime's arena settings, such
-     * as {@code arena.initial_chunk_size_bytes}, means what it means there (O-07).
+     * ones in name, default, accepted values and description on every call (F-02); empty if there are none}
+     * {@code createAllocator} rejects any other key (O-02). A key with the name of one of ONNX Runtime's arena
+     * settings, such as {@code arena.initial_chunk_size_bytes}, means what it means there (O-07).
      */
     default List<OptionKey<?>> optionKeys() {
         return List.of();

@@ -88,8 +88,8 @@ public final class StreamHazardException extends AllocatorException {
         }
 
         /**
-         * {@return the first line of the stack trace that is neither of this project nor of the JDK, such as {@code
-         * com.example.Model.upload(Model.java:42)}; the first line if all are}
+         * {@return the first line of the stack trace that is neither of this project nor of the JDK, such as
+         * {@code com.example.Model.upload(Model.java:42)}; the first line if all are}
          */
         public String line() {
             final StackTraceElement[] frames = getStackTrace();

@@ -7,8 +7,8 @@ public final class LibUtils {
     private LibUtils() {}
 
     /**
-     * {@return a library's name on this platform, with operating system and architecture, as JCuda publishes it: {@code
-     * JCudaDriver-12.6.0} becomes {@code JCudaDriver-12.6.0-linux-x86_64}}
+     * {@return a library's name on this platform, with operating system and architecture, as JCuda publishes it:
+     * {@code JCudaDriver-12.6.0} becomes {@code JCudaDriver-12.6.0-linux-x86_64}}
      *
      * @param baseLibraryName the name without platform
      */

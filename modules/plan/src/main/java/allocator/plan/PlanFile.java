@@ -106,8 +106,8 @@ public final class PlanFile {
     }
 
     /**
-     * {@return the text of a file with a plan, with a line feed after each line: the columns {@code
-     * id,lower,upper,size,offset}, and {@code alignment} before the offset if a block has one above 1}
+     * {@return the text of a file with a plan, with a line feed after each line: the columns
+     * {@code id,lower,upper,size,offset}, and {@code alignment} before the offset if a block has one above 1}
      *
      * @param ids the id of each block, without commas and line ends
      * @param instance the blocks

@@ -150,8 +150,8 @@ public final class Environment implements AutoCloseable {
 
     /**
      * {@return what the environment's allocators and those of its sessions hold, chunk by chunk: devices, sessions and
-     * allocators} May be called at any time; other calls wait for it as {@link
-     * allocator.spi.InspectableAllocator#inspect} says.
+     * allocators} May be called at any time; other calls wait for it as
+     * {@link allocator.spi.InspectableAllocator#inspect} says.
      */
     public Snapshot snapshot() {
         return snapshot(AllocatorReport.ENVIRONMENT, null, null, devices(), sessions.all(), use -> true);

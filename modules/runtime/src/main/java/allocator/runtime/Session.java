@@ -561,8 +561,8 @@ public final class Session implements AutoCloseable {
 
     /**
      * {@return what this session's allocators hold, chunk by chunk, with all their users: the session, its devices, and
-     * those of its allocators that are not released} May be called at any time; other calls wait for it as {@link
-     * allocator.spi.InspectableAllocator#inspect} says.
+     * those of its allocators that are not released} May be called at any time; other calls wait for it as
+     * {@link allocator.spi.InspectableAllocator#inspect} says.
      */
     public Snapshot snapshot() {
         return environment.snapshot(this);

@@ -115,9 +115,9 @@ public final class BackedFit extends BestFit {
 
     /**
      * Takes memory where the least is to be backed, if anything is: {@link #isBacked} says whether. If so, nothing of
-     * what backs it counts as used: the caller backs what is missing, and counts all of it, or ends it with {@link
-     * #freeUnbacked}. Returns the address, {@link #NO_ADDRESS} if no free chunk that is large enough can be backed now,
-     * or each costs more.
+     * what backs it counts as used: the caller backs what is missing, and counts all of it, or ends it with
+     * {@link #freeUnbacked}. Returns the address, {@link #NO_ADDRESS} if no free chunk that is large enough can be
+     * backed now, or each costs more.
      *
      * @param granules granules needed, at least 1
      * @param requested bytes that the caller requested, to be remembered

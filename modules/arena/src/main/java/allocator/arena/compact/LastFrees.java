@@ -142,8 +142,8 @@ final class LastFrees {
     }
 
     /**
-     * {@return the id of the stream that may still use what was freed; {@link #NO_STREAM} for none, {@link
-     * #SEVERAL_STREAMS} for several, or one that is not known}
+     * {@return the id of the stream that may still use what was freed; {@link #NO_STREAM} for none,
+     * {@link #SEVERAL_STREAMS} for several, or one that is not known}
      */
     long pending(int index) {
         if (isNone(index)) {

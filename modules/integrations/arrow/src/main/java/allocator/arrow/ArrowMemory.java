@@ -232,8 +232,8 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
     }
 
     /**
-     * {@return the report of the buffers that are live, grouped by the code that allocated them; empty unless {@link
-     * ArrowMemoryBuilder#trackLeaks} was chosen}
+     * {@return the report of the buffers that are live, grouped by the code that allocated them; empty unless
+     * {@link ArrowMemoryBuilder#trackLeaks} was chosen}
      */
     public LeakReport liveBuffers() {
         return sites == null ? new LeakReport(List.of(), 1) : sites.report();
