@@ -222,10 +222,7 @@ public record AllocatorStats(
         return Collections.unmodifiableMap(map);
     }
 
-    /**
-     * Builds statistics. A counter that is not set is {@code 0}, the limit {@link #UNLIMITED}. Not for use by several
-     * threads.
-     */
+    /** Builds statistics. A counter not set is {@code 0}, the limit {@link #UNLIMITED}. Not for several threads. */
     public static final class Builder {
         private long limit = UNLIMITED;
         private long bytesInUse;

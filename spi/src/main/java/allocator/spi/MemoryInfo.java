@@ -59,10 +59,7 @@ public record MemoryInfo(String name, MemoryLocation location, long byteAlignmen
         return location.memoryType();
     }
 
-    /**
-     * {@return whether this is memory for data that is written once, then only read: its allocator type is
-     * {@link AllocatorType#READ_ONLY}}
-     */
+    /** {@return whether this memory is written once, then only read: its type is {@link AllocatorType#READ_ONLY}} */
     public boolean isReadOnly() {
         return allocatorType == AllocatorType.READ_ONLY;
     }

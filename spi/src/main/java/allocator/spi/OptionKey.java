@@ -264,9 +264,7 @@ public final class OptionKey<T> {
                         .orElseThrow());
     }
 
-    /**
-     * Reads a size with or without a unit. Above the largest sizes, what fits in 64 bits without a sign is no limit.
-     */
+    /** Reads a size with or without unit. Above the largest sizes, what fits in 64 unsigned bits is no limit. */
     private static long bytesBetween(String text, long min, long max) {
         final Matcher size = SIZE.matcher(text);
         if (text.equalsIgnoreCase("max")) {

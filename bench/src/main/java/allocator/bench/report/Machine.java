@@ -32,10 +32,7 @@ public final class Machine {
         return Runtime.version() + ", " + System.getProperty("java.vm.name");
     }
 
-    /**
-     * Returns how many processes want a processor, on the average of the last minute, with two decimals, or
-     * {@code unknown}.
-     */
+    /** Returns how many processes want a processor, the last minute's average to two decimals, or {@code unknown}. */
     public static String load() {
         final double load = ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage();
         return load < 0 ? "unknown" : String.format(Locale.ROOT, "%.2f", load);

@@ -202,9 +202,7 @@ final class PageSupply extends Supply {
         });
     }
 
-    /**
-     * Ends the mappings that are of no use, and releases the extents in hand; returns how many. Under the device lock.
-     */
+    /** Ends useless mappings and releases the extents in hand; returns how many. Under the device lock. */
     private int release(Failures failures) {
         final int extents = table.extents.count();
         for (int mapping = beginUnmap(0); mapping != PageTable.NONE; mapping = beginUnmap(mapping + 1)) {
@@ -259,10 +257,7 @@ final class PageSupply extends Supply {
         return table.idle() * pageBytes;
     }
 
-    /**
-     * {@inheritDoc} It is what the idle pages serve, wherever it begins: in them, it may need one more than its size
-     * says.
-     */
+    /** {@inheritDoc} It is what the idle pages serve, wherever it begins: in them, it may need one beyond its size. */
     @Override
     long largestFree() {
         return Math.max(table.idle() - 1, 0) * pageBytes;

@@ -109,10 +109,7 @@ public final class Environment implements AutoCloseable {
         return new EnvironmentBuilder();
     }
 
-    /**
-     * {@return a new environment with the providers of the module path and the class path, without settings, which the
-     * caller closes}
-     */
+    /** {@return a new environment with providers of module and class path, no settings; the caller closes it} */
     public static Environment create() {
         return builder().build();
     }

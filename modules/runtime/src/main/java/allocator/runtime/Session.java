@@ -171,10 +171,7 @@ public final class Session implements AutoCloseable {
         return allocators.find(location);
     }
 
-    /**
-     * {@return the session's allocators, one for each memory in the order of the devices, without those of read-only
-     * memory}
-     */
+    /** {@return the session's allocators, one for each memory in the order of devices, without read-only memory} */
     public List<ManagedAllocator> allocators() {
         return allocators.list();
     }

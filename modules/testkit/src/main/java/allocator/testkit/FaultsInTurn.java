@@ -242,9 +242,7 @@ public final class FaultsInTurn {
                             require(stats.bytesHeld() == out, "the device has given " + out + " bytes: " + stats));
         }
 
-        /**
-         * Once the device works again, a free, or where there is one a shrink, leaves no more than a new arena keeps.
-         */
+        /** Once the device works again, a free, or a shrink if there is one, leaves what a new arena keeps at most. */
         private void requireAllComesBack(Allocator memory) {
             live.forEach(memory::free);
             live.clear();

@@ -87,9 +87,7 @@ public record ReplayResult(
         return peakRequestedBytes == 0 || !isCounted ? Double.NaN : (double) peakHeldBytes / peakRequestedBytes;
     }
 
-    /**
-     * {@return the peak of the bytes of the physical pages that the allocator had; empty if it does not count pages}
-     */
+    /** {@return the peak of the bytes of the allocator's physical pages; empty if it does not count pages} */
     public OptionalLong peakPhysicalBytes() {
         return counterAtEnd("PeakPhysicalBytes");
     }

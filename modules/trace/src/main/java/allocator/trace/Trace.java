@@ -87,9 +87,7 @@ public final class Trace {
         return new Trace(file, collector);
     }
 
-    /**
-     * {@return the names of the traces that come with this module, recorded from real models; the first is the default}
-     */
+    /** {@return the names of the traces of real models that come with this module; the first is the default} */
     public static List<String> bundledNames() {
         return BUNDLED;
     }

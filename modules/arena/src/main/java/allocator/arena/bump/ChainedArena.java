@@ -80,10 +80,7 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
      */
     public abstract void reset();
 
-    /**
-     * {@return the generation of blocks allocated now, which increases with every reset and rollback, and with the
-     * close of a shared arena}
-     */
+    /** {@return the generation of blocks allocated now, raised by each reset, rollback, and close of a shared arena} */
     public abstract long generation();
 
     /** {@return the counters, whose values may be of slightly different moments while other threads allocate} */

@@ -99,9 +99,7 @@ public final class PageTable {
         return Mappings.firstOf(entry) + extents.size(Mappings.extentOf(entry));
     }
 
-    /**
-     * Returns whether there is a mapping at a place of a range, of which this is the entry, that a requester may use.
-     */
+    /** Returns whether a mapping that a requester may use is at a place of a range, of which this is the entry. */
     private boolean isUsable(long entry, int first, int last, @Nullable SyncStream requester) {
         if (entry <= 0) {
             return false;

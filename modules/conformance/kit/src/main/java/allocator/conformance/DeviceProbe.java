@@ -21,7 +21,7 @@ public interface DeviceProbe {
      */
     OptionalLong bytesHeld(MemoryInfo memory);
 
-    /** {@return the calls so far that take memory, return memory, copy, or work on streams, failed ones included} */
+    /** {@return how many calls took memory, returned it, copied, or worked on streams so far, failed ones included} */
     long calls();
 
     /**

@@ -44,9 +44,7 @@ public final class ProcessMemory {
 
     private ProcessMemory() {}
 
-    /**
-     * Opens the memory by the first buffer, so that a failure reaches the program, and not the initializer of a class.
-     */
+    /** Opens the memory by the first buffer, so that a failure reaches the program, not a class's initializer. */
     private static final class Lazily implements AllocationManager.Factory {
         @Override
         public AllocationManager create(BufferAllocator accountingAllocator, long size) {

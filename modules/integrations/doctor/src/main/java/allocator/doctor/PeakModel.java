@@ -53,9 +53,7 @@ final class PeakModel {
         return at.stream().allMatch(at.getFirst()::areLike) ? Optional.of(new PeakModel(n, at)) : Optional.empty();
     }
 
-    /**
-     * Returns the polynomial of the bytes in use at the event that has the peak at n: coefficients from degree 0 on.
-     */
+    /** Returns the polynomial of the bytes in use at the event with the peak at n: coefficients from degree 0 on. */
     double[] polynomial(long n) {
         final double[] sum = {runs.loaded(), 0, 0};
         double[] most = {runs.loadedPeak(), 0, 0};

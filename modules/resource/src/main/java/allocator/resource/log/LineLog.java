@@ -4,10 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.io.Writer;
 
-/**
- * A log that writes lines, one at a time. A line that its writer does not take is dropped and counted, whatever the
- * writer throws.
- */
+/** A log that writes one line at a time. A line that its writer does not take or throws at is dropped and counted. */
 abstract class LineLog implements ResourceLog, AutoCloseable {
     private final Writer out;
 

@@ -138,9 +138,7 @@ public final class Recording {
         return profile.profile();
     }
 
-    /**
-     * {@return the blocks live at the peak of the bytes requested: a state for each memory, without regions, if any}
-     */
+    /** {@return the blocks live at the peak of bytes requested: a state for each memory, without regions, if any} */
     public List<AllocatorState> liveAtPeak() {
         return RecordedStates.at(blocks, profile.peakBlock());
     }

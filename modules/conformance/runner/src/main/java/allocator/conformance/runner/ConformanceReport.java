@@ -64,10 +64,7 @@ public record ConformanceReport(
         CONFORMS("conforms", 0),
         /** A rule is broken. */
         BREAKS("breaks", 1),
-        /**
-         * Nothing was proved: there is no device, the provider has none of what was to be proved, or the run is not
-         * over.
-         */
+        /** Nothing was proved: there is no device, the provider lacks all that was to prove, or the run is not over. */
         NOT_TESTED("not tested", 3);
 
         private final String text;
