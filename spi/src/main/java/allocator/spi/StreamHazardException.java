@@ -82,7 +82,7 @@ public final class StreamHazardException extends AllocatorException {
             return operation;
         }
 
-        /** {@return the operation and where it was submitted: {@code cuMemsetD8Async on stream 3 of device 0}} */
+        /** {@return the operation and where submitted, such as {@code cuMemsetD8Async on stream 3 of device 0}} */
         public String operation() {
             return operation + " on " + place;
         }

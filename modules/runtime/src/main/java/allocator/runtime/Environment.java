@@ -109,7 +109,7 @@ public final class Environment implements AutoCloseable {
         return new EnvironmentBuilder();
     }
 
-    /** {@return a new environment with providers of module and class path, no settings; the caller closes it} */
+    /** {@return a new environment with providers of module and class path, without settings; the caller closes it} */
     public static Environment create() {
         return builder().build();
     }

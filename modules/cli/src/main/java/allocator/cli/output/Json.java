@@ -25,7 +25,7 @@ public final class Json {
     public Json() {}
 
     /**
-     * Adds a field to this object, and returns it.
+     * {@return this object, with one more field}
      *
      * @param name its name
      * @param value its value
@@ -36,7 +36,7 @@ public final class Json {
     }
 
     /**
-     * Adds an array to this object, and returns it.
+     * {@return this object, with one more array}
      *
      * @param name its name
      * @param items what it is made of
@@ -48,7 +48,7 @@ public final class Json {
     }
 
     /**
-     * Reads an object, in which whole numbers are {@code Long}, others {@code Double}.
+     * {@return the object that a text holds; whole numbers are {@code Long}, others {@code Double}}
      *
      * @param text the text of one object
      * @throws IOException if the text is no object

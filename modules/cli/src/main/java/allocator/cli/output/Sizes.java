@@ -72,7 +72,7 @@ public final class Sizes {
     }
 
     /**
-     * Describes a number of things, such as {@code 1 block} or {@code 2,000 blocks}.
+     * {@return the words for a number of things, such as {@code 1 block} or {@code 2,000 blocks}}
      *
      * @param count the number
      * @param what one of them; several have an s at the end

@@ -97,7 +97,7 @@ public final class Terminal {
         return rawErr;
     }
 
-    /** Flushes both streams; returns in words why results were lost, empty if none were. */
+    /** {@return in words why results were lost, empty if none were, after a flush of both streams} */
     public Optional<String> flush() {
         out.flush();
         err.flush();

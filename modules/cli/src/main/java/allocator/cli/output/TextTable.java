@@ -23,7 +23,7 @@ public final class TextTable {
         this.alignment = alignment;
     }
     /**
-     * Adds a row to this table, and returns it.
+     * {@return this table, with one more row}
      *
      * @param cells the cells, at most as many as there are columns
      */
