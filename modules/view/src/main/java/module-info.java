@@ -1,8 +1,6 @@
 import org.jspecify.annotations.NullMarked;
 
-/**
- * Shows where memory is: reads snapshots and recordings, profiles traces, and writes pages that open without a network.
- */
+/** Shows where memory is: reads snapshots and recordings, profiles traces, writes pages that need no network. */
 @NullMarked
 module java.allocator.view {
     requires transitive java.allocator.plan;

@@ -1,9 +1,6 @@
 import org.jspecify.annotations.NullMarked;
 
-/**
- * Meters of allocators for Micrometer, on OpenTelemetry's names. Start at
- * {@link allocator.micrometer.AllocatorMetrics}.
- */
+/** Meters of allocators, named as by OpenTelemetry, for Micrometer: {@link allocator.micrometer.AllocatorMetrics}. */
 // Micrometer's jar has no module descriptor, only a name in its manifest.
 @SuppressWarnings({"requires-automatic", "requires-transitive-automatic"})
 @NullMarked

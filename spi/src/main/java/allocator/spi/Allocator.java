@@ -56,17 +56,14 @@ public interface Allocator {
     void free(long address);
 
     /**
-     * Returns the memory that this allocator serves.
-     *
-     * @return the same info on every call; its allocator type is never {@link AllocatorType#ARENA} (F-06)
+     * {@return the memory that this allocator serves, the same info on every call; its allocator type is never
+     * {@link AllocatorType#ARENA} (F-06)}
      */
     MemoryInfo info();
 
     /**
-     * Returns the level of this contract for which the allocator was written: the value that {@link SpiLevel#CURRENT}
-     * had then, as a constant of the implementation.
-     *
-     * @return the level, the same on every call, at least {@link SpiLevel#MINIMUM}
+     * {@return the level of this contract for which the allocator was written: the value that {@link SpiLevel#CURRENT}
+     * had then, as a constant of the implementation; the same on every call, at least {@link SpiLevel#MINIMUM}}
      */
     int spiLevel();
 
@@ -88,11 +85,10 @@ public interface Allocator {
     }
 
     /**
-     * Returns the allocator's counters at one moment. From {@link SpiLevel#STATISTICS} on.
+     * {@return the allocator's counters at one moment} From {@link SpiLevel#STATISTICS} on.
      *
      * @implSpec The counters are consistent with one another and with the calls that returned before this one began
      *     (S-01). The default implementation returns {@link AllocatorStats#NONE}.
-     * @return the statistics
      * @throws AllocatorClosedException if this allocator is closed
      */
     default AllocatorStats stats() {
@@ -100,24 +96,21 @@ public interface Allocator {
     }
 
     /**
-     * Returns the effective settings: a value for every key of {@link EpFactory#optionKeys} that applies to this
-     * allocator, after rounding, with its origin. They differ from the requested settings where a shared instance
-     * existed already (O-05).
-     *
-     * @return the settings; empty unless overridden
+     * {@return the effective settings: a value for every key of {@link EpFactory#optionKeys} that applies to this
+     * allocator, after rounding, with its origin; empty unless overridden} They differ from the requested settings
+     * where a shared instance existed already (O-05).
      */
     default AllocatorOptions effectiveOptions() {
         return AllocatorOptions.EMPTY;
     }
 
     /**
-     * Returns a capability of this allocator: an optional interface, of this package or another one. A wrapper returns
-     * its own where it counts, checks or charges, and otherwise that of the allocator that it wraps. Ask once, not for
-     * each call.
+     * {@return a capability of this allocator: an optional interface, of this package or another one; empty if this
+     * allocator does not have it; the same on every call} A wrapper returns its own where it counts, checks or charges,
+     * and otherwise that of the allocator that it wraps. Ask once, not for each call.
      *
      * @param capability the interface
      * @param <T> its type
-     * @return the capability, empty if this allocator does not have it; the same on every call
      */
     default <T> Optional<T> as(Class<T> capability) {
         return capability.isInstance(this) ? Optional.of(capability.cast(this)) : Optional.empty();

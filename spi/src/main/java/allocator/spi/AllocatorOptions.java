@@ -65,21 +65,19 @@ public final class AllocatorOptions {
     }
 
     /**
-     * Returns settings that a caller passes directly.
+     * {@return settings that a caller passes directly, with the origin {@link #EXPLICIT}}
      *
      * @param values key to value
-     * @return the settings, with the origin {@link #EXPLICIT}
      */
     public static AllocatorOptions of(Map<String, String> values) {
         return of(values, EXPLICIT);
     }
 
     /**
-     * Returns settings that were given in one place.
+     * {@return settings that were given in one place}
      *
      * @param values key to value
      * @param origin where they were given, for messages, such as {@code session}
-     * @return the settings
      */
     public static AllocatorOptions of(Map<String, String> values, String origin) {
         final Map<String, Entry> entries = new TreeMap<>();
@@ -88,12 +86,11 @@ public final class AllocatorOptions {
     }
 
     /**
-     * Returns these settings with one added or replaced.
+     * {@return these settings with one added or replaced}
      *
      * @param key the key
      * @param value its value
      * @param origin where it was given
-     * @return the settings
      */
     public AllocatorOptions with(String key, String value, String origin) {
         final Map<String, Entry> merged = new TreeMap<>(entries);
@@ -102,10 +99,9 @@ public final class AllocatorOptions {
     }
 
     /**
-     * Returns these settings overridden by others: for each key that {@code stronger} has, its text and origin (O-04).
+     * {@return these settings overridden by others: for each key that {@code stronger} has, its text and origin (O-04)}
      *
      * @param stronger the settings that override these
-     * @return the settings
      */
     public AllocatorOptions overriddenBy(AllocatorOptions stronger) {
         final Map<String, Entry> merged = new TreeMap<>(entries);
@@ -114,7 +110,7 @@ public final class AllocatorOptions {
     }
 
     /**
-     * Returns the effective settings of a provider that serves another value than the requested one, and says why. The
+     * {@return the effective settings of a provider that serves another value than the requested one, and says why} The
      * origin stays that of the requested value. The report has the reason; one that begins with {@code rounded} is no
      * reason for a warning.
      *
@@ -122,7 +118,6 @@ public final class AllocatorOptions {
      * @param value the value that is served
      * @param why what the provider did with the requested value, such as {@code rounded up to 1024}
      * @param <T> type of the value
-     * @return the changed settings
      * @throws InvalidOptionException if the requested value is not accepted
      */
     public <T> AllocatorOptions served(OptionKey<T> key, T value, String why) {
@@ -146,11 +141,10 @@ public final class AllocatorOptions {
     }
 
     /**
-     * Returns the value of a key.
+     * {@return the value of a key, or its default if it is not set}
      *
      * @param key the key
      * @param <T> type of its value
-     * @return its value, or its default if it is not set
      * @throws InvalidOptionException if the text is not accepted
      */
     public <T> T get(OptionKey<T> key) {
@@ -198,10 +192,9 @@ public final class AllocatorOptions {
     }
 
     /**
-     * Returns the text of a key.
+     * {@return the text of a key as given, or {@code null} if it is not set}
      *
      * @param key the key
-     * @return its value as given, or {@code null} if it is not set
      */
     public @Nullable String value(String key) {
         final Entry entry = entries.get(key);
@@ -209,39 +202,26 @@ public final class AllocatorOptions {
     }
 
     /**
-     * Returns where a key was given.
+     * {@return the origin of a key, where it was given; {@link #DEFAULT} if it is not set}
      *
      * @param key the key
-     * @return its origin, {@link #DEFAULT} if it is not set
      */
     public String origin(String key) {
         final Entry entry = entries.get(key);
         return entry == null ? DEFAULT : entry.origin;
     }
 
-    /**
-     * Returns the keys that are set.
-     *
-     * @return the keys in natural order
-     */
+    /** {@return the keys that are set, in natural order} */
     public Set<String> keys() {
         return entries.keySet();
     }
 
-    /**
-     * Returns whether no key is set.
-     *
-     * @return whether there are no keys
-     */
+    /** {@return whether no key is set} */
     public boolean isEmpty() {
         return entries.isEmpty();
     }
 
-    /**
-     * Returns the settings without their origins.
-     *
-     * @return an unmodifiable map in key order
-     */
+    /** {@return the settings without their origins, an unmodifiable map in key order} */
     public Map<String, String> toMap() {
         final Map<String, String> map = new TreeMap<>();
         entries.forEach((key, entry) -> map.put(key, entry.value));

@@ -18,11 +18,7 @@ public record AllocatorSnapshot(List<Region> regions, List<Chunk> blocks) {
         blocks = List.copyOf(blocks);
     }
 
-    /**
-     * Returns the number of chunks and blocks.
-     *
-     * @return the chunks of all regions, and the blocks outside them
-     */
+    /** {@return the number of chunks of all regions and of the blocks outside them} */
     public int chunkCount() {
         return regions.stream().mapToInt(region -> region.chunks().size()).sum() + blocks.size();
     }

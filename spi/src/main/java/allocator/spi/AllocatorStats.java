@@ -148,20 +148,15 @@ public record AllocatorStats(
     }
 
     /**
-     * Returns a counter of the allocator's own.
+     * {@return a counter of the allocator's own, or empty if there is none of that name}
      *
      * @param name its name
-     * @return the counter, or empty if there is none of that name
      */
     public Optional<Counter> counter(String name) {
         return counters.stream().filter(counter -> counter.name.equals(name)).findFirst();
     }
 
-    /**
-     * Returns the statistics that all allocators have, without {@link #counters}.
-     *
-     * @return the same numbers
-     */
+    /** {@return the same numbers without {@link #counters}: the statistics that all allocators have} */
     public AllocatorStats withoutCounters() {
         return counters.isEmpty() ? this : copy(List.of());
     }
@@ -186,10 +181,9 @@ public record AllocatorStats(
     }
 
     /**
-     * Returns how much of the free memory cannot be allocated as one block: {@code 1 - largestFreeChunk / freeBytes}.
-     *
-     * @return from 0 (all in one chunk, or nothing free) to below 1; {@link Double#NaN} if memory is free and the
-     *     allocator does not maintain {@link #largestFreeChunk}
+     * {@return how much of the free memory cannot be allocated as one block: {@code 1 - largestFreeChunk / freeBytes},
+     * from 0 (all in one chunk, or nothing free) to below 1; {@link Double#NaN} if memory is free and the allocator
+     * does not maintain {@link #largestFreeChunk}}
      */
     public double fragmentation() {
         if (freeBytes == 0) {
@@ -199,10 +193,8 @@ public record AllocatorStats(
     }
 
     /**
-     * Returns the counters under ONNX Runtime's keys, and those of the allocator's own under their names, as decimal
-     * strings.
-     *
-     * @return an unmodifiable map in the order of the components, every key present
+     * {@return the counters under ONNX Runtime's keys, and those of the allocator's own under their names, as decimal
+     * strings: an unmodifiable map in the order of the components, every key present}
      */
     public Map<String, String> toMap() {
         final long[] values = {
@@ -231,10 +223,7 @@ public record AllocatorStats(
         return Collections.unmodifiableMap(map);
     }
 
-    /**
-     * Builds statistics. A counter that is not set is {@code 0}, the limit {@link #UNLIMITED}. Not for use by several
-     * threads.
-     */
+    /** Builds statistics. A counter not set is {@code 0}, the limit {@link #UNLIMITED}. Not for several threads. */
     public static final class Builder {
         private long limit = UNLIMITED;
         private long bytesInUse;
@@ -367,9 +356,8 @@ public record AllocatorStats(
         }
 
         /**
-         * Builds the statistics.
+         * {@return the statistics}
          *
-         * @return the statistics
          * @throws IllegalArgumentException if two counters have one name
          */
         public AllocatorStats build() {

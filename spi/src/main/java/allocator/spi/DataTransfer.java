@@ -5,12 +5,11 @@ import org.jspecify.annotations.Nullable;
 /** Copies bytes between memories that a provider can reach. Safe for use by any thread. */
 public interface DataTransfer {
     /**
-     * Returns whether {@link #copy} works from one memory to another. It may differ by direction, and work for memory
+     * {@return whether {@link #copy} works from one memory to another} It may differ by direction, and work for memory
      * of the host that the factory does not list: of a CPU, or host-accessible (D-03).
      *
      * @param source the memory to copy from
      * @param target the memory to copy to
-     * @return whether it works
      */
     boolean canCopy(MemoryInfo source, MemoryInfo target);
 

@@ -24,20 +24,18 @@ public record DeviceDiscovery(List<EpDevice> devices, List<String> notes) {
     }
 
     /**
-     * Returns a discovery of devices, without notes.
+     * {@return a discovery of devices, without notes}
      *
      * @param devices at least one device
-     * @return the discovery
      */
     public static DeviceDiscovery of(EpDevice... devices) {
         return new DeviceDiscovery(List.of(devices), List.of());
     }
 
     /**
-     * Returns a discovery of no device.
+     * {@return a discovery of no device}
      *
      * @param reason why, in words that help to solve it
-     * @return the discovery
      */
     public static DeviceDiscovery none(String reason) {
         return new DeviceDiscovery(List.of(), List.of(reason));

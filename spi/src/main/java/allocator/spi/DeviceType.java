@@ -13,11 +13,7 @@ public enum DeviceType {
     /** A neural processor. */
     NPU;
 
-    /**
-     * Returns the name as it is used in options, such as {@code gpu} in {@code gpu:0}.
-     *
-     * @return the constant's name in lower case
-     */
+    /** {@return the constant's name in lower case, as used in options, such as {@code gpu} in {@code gpu:0}} */
     public String id() {
         return name().toLowerCase(Locale.ROOT);
     }

@@ -1,9 +1,6 @@
 package allocator.spi;
 
-/**
- * Thrown for a free of a block that was freed already. An allocator can detect it only until the address is allocated
- * again.
- */
+/** Thrown for a free of a block that was freed already. It is detected only until the address is allocated again. */
 public final class DoubleFreeException extends InvalidFreeException {
     private static final long serialVersionUID = 1L;
 

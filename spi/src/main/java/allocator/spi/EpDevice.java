@@ -28,57 +28,39 @@ public final class EpDevice {
     }
 
     /**
-     * Returns a builder of a device.
+     * {@return a builder of a device with empty slots}
      *
      * @param hardware the hardware
-     * @return a builder with empty slots
      */
     public static Builder on(HardwareDevice hardware) {
         return new Builder(hardware);
     }
 
-    /**
-     * Returns the hardware.
-     *
-     * @return the hardware
-     */
+    /** {@return the hardware} */
     public HardwareDevice hardware() {
         return hardware;
     }
 
-    /**
-     * Returns the device's default memory.
-     *
-     * @return the slot's info, or empty
-     */
+    /** {@return the info of the device's default memory, or empty} */
     public Optional<MemoryInfo> defaultMemory() {
         return Optional.ofNullable(defaultMemory);
     }
 
-    /**
-     * Returns host memory that the device can reach.
-     *
-     * @return the slot's info, or empty
-     */
+    /** {@return the info of host memory that the device can reach, or empty} */
     public Optional<MemoryInfo> hostAccessibleMemory() {
         return Optional.ofNullable(hostAccessibleMemory);
     }
 
     /**
-     * Returns memory for data that is written once and then only read. The runtime shares no allocator of it among
-     * sessions: each creates one, for which a provider may return an instance that it shares (O-06).
-     *
-     * @return the slot's info, or empty
+     * {@return the info of memory for data that is written once and then only read, or empty} The runtime shares no
+     * allocator of it among sessions: each creates one, for which a provider may return an instance that it shares
+     * (O-06).
      */
     public Optional<MemoryInfo> readOnlyMemory() {
         return Optional.ofNullable(readOnlyMemory);
     }
 
-    /**
-     * Returns the memories in the order default, host-accessible, read-only.
-     *
-     * @return at most three infos
-     */
+    /** {@return the infos of the memories in the order default, host-accessible, read-only; at most three} */
     public List<MemoryInfo> memoryInfos() {
         return Stream.of(defaultMemory, hostAccessibleMemory, readOnlyMemory)
                 .filter(Objects::nonNull)
@@ -147,11 +129,7 @@ public final class EpDevice {
             return info;
         }
 
-        /**
-         * Builds the device.
-         *
-         * @return the device
-         */
+        /** {@return the new device} */
         public EpDevice build() {
             return new EpDevice(this);
         }

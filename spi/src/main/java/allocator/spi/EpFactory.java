@@ -16,38 +16,28 @@ import java.util.Optional;
  */
 public interface EpFactory extends AutoCloseable {
     /**
-     * Returns the provider's identity: case-sensitive, the same on every call, and unique in an environment. It is part
-     * of option keys, so it has no blanks: {@code ep_factory.<name>.arena.max_mem} and, in lower case,
-     * {@code ep.<name>.arena.max_mem}. An environment rejects names that would make such keys ambiguous: names that
-     * differ only in case, and {@code a} beside {@code a.b}.
-     *
-     * @return the name, not empty and without white space; any other character is allowed
+     * {@return the provider's identity: a name that is case-sensitive, the same on every call, and unique in an
+     * environment; not empty and without white space; any other character is allowed} It is part of option keys, so it
+     * has no blanks: {@code ep_factory.<name>.arena.max_mem} and, in lower case, {@code ep.<name>.arena.max_mem}. An
+     * environment rejects names that would make such keys ambiguous: names that differ only in case, and {@code a}
+     * beside {@code a.b}.
      */
     String name();
 
     /**
-     * Returns where this provider comes among providers of the same memory: one with a higher priority before one with
-     * a lower one, and of two with the same the first by name. The application may set another order. A provider that
-     * is meant to replace general ones has a higher priority than {@code 0}, one that only stands in has a lower one.
-     *
-     * @return the priority, the same on every call (F-02); {@code 0} unless overridden
+     * {@return the priority of this provider among those of the same memory, the same on every call (F-02); {@code 0}
+     * unless overridden} A provider with a higher priority comes before one with a lower one, and of two with the same
+     * the first by name. The application may set another order. A provider that is meant to replace general ones has a
+     * higher priority than {@code 0}, one that only stands in has a lower one.
      */
     default int priority() {
         return 0;
     }
 
-    /**
-     * Returns the vendor of the provider.
-     *
-     * @return the vendor's name, for a person to read
-     */
+    /** {@return the name of the provider's vendor, for a person to read} */
     String vendor();
 
-    /**
-     * Returns the provider's version.
-     *
-     * @return the version, for a person to read
-     */
+    /** {@return the provider's version, for a person to read} */
     String version();
 
     /**
@@ -62,12 +52,10 @@ public interface EpFactory extends AutoCloseable {
     DeviceDiscovery discoverDevices();
 
     /**
-     * Returns the keys that {@link #createAllocator} understands, with defaults and accepted values.
+     * {@return the keys that {@link #createAllocator} understands, with defaults and accepted values: the same or equal
+     * ones in name, default, accepted values and description on every call (F-02); empty if there are none}
      * {@code createAllocator} rejects any other key (O-02). A key with the name of one of ONNX Runtime's arena
      * settings, such as {@code arena.initial_chunk_size_bytes}, means what it means there (O-07).
-     *
-     * @return the keys, the same or equal ones in name, default, accepted values and description on every call (F-02);
-     *     empty if there are none
      */
     default List<OptionKey<?>> optionKeys() {
         return List.of();
@@ -114,10 +102,9 @@ public interface EpFactory extends AutoCloseable {
     void releaseAllocator(Allocator allocator);
 
     /**
-     * Returns whether {@link #createSyncStream} works for a memory.
+     * {@return whether {@link #createSyncStream} works for a memory; {@code false} unless overridden}
      *
      * @param info one of the infos of {@link #discoverDevices}
-     * @return {@code false} unless overridden
      */
     default boolean isStreamAware(MemoryInfo info) {
         return false;
@@ -159,9 +146,8 @@ public interface EpFactory extends AutoCloseable {
     }
 
     /**
-     * Returns the copies to, from and among this provider's memories.
-     *
-     * @return the transfer, which is valid as long as this factory is open; empty if there is none
+     * {@return the transfer that copies to, from and among this provider's memories, which is valid as long as this
+     * factory is open; empty if there is none}
      */
     default Optional<DataTransfer> dataTransfer() {
         return Optional.empty();

@@ -7,7 +7,7 @@ package allocator.spi;
  */
 public interface InspectableAllocator extends Allocator {
     /**
-     * Lists the memory that this allocator holds.
+     * {@return the regions, chunks and blocks that this allocator holds}
      *
      * <p>May be called at any time and by any thread, also from within the handling of an {@link OutOfMemoryException}.
      * Each lane is described as it was at one moment; the moments of different lanes may differ.
@@ -15,7 +15,6 @@ public interface InspectableAllocator extends Allocator {
      * @implSpec The call changes nothing: it takes and returns no memory, merges nothing, and no counter of
      *     {@link #stats} shows it. It calls no device and waits for none. Other calls wait for it for at most a
      *     millisecond per 10,000 chunks of the lane that they use.
-     * @return the regions, chunks and blocks
      * @throws AllocatorClosedException if this allocator is closed
      */
     AllocatorSnapshot inspect();

@@ -13,11 +13,7 @@ public abstract sealed class InvalidFreeException extends AllocatorException
         this.address = address;
     }
 
-    /**
-     * Returns the rejected address.
-     *
-     * @return the address
-     */
+    /** {@return the rejected address} */
     public long address() {
         return address;
     }

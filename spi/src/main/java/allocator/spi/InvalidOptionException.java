@@ -102,38 +102,22 @@ public final class InvalidOptionException extends AllocatorException {
         return row[b.length()];
     }
 
-    /**
-     * Returns the key.
-     *
-     * @return the key as given
-     */
+    /** {@return the key as given} */
     public String key() {
         return key;
     }
 
-    /**
-     * Returns the value.
-     *
-     * @return the value as given
-     */
+    /** {@return the value as given} */
     public String value() {
         return value;
     }
 
-    /**
-     * Returns what would be accepted.
-     *
-     * @return the accepted values, or the known keys if the key is unknown
-     */
+    /** {@return what would be accepted: the values, or the known keys if the key is unknown} */
     public String accepted() {
         return accepted;
     }
 
-    /**
-     * Returns where the setting was given.
-     *
-     * @return the origin
-     */
+    /** {@return the origin, where the setting was given} */
     public String origin() {
         return origin;
     }

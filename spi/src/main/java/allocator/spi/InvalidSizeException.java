@@ -19,31 +19,25 @@ public final class InvalidSizeException extends AllocatorException {
     }
 
     /**
-     * Makes the exception for a negative size.
+     * {@return the exception for a negative size}
      *
      * @param byteSize the size
-     * @return the exception
      */
     public static InvalidSizeException negative(long byteSize) {
         return new InvalidSizeException(byteSize, "is negative");
     }
 
     /**
-     * Makes the exception for a size that cannot be rounded up.
+     * {@return the exception for a size that cannot be rounded up}
      *
      * @param byteSize the size
      * @param granularity the multiple to round up to
-     * @return the exception
      */
     public static InvalidSizeException overflow(long byteSize, long granularity) {
         return new InvalidSizeException(byteSize, "overflows when it is rounded up to a multiple of " + granularity);
     }
 
-    /**
-     * Returns the rejected size.
-     *
-     * @return bytes
-     */
+    /** {@return the rejected size in bytes} */
     public long byteSize() {
         return byteSize;
     }

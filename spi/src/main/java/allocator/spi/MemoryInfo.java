@@ -36,56 +36,35 @@ public record MemoryInfo(String name, MemoryLocation location, long byteAlignmen
     }
 
     /**
-     * Returns whether both describe the same memory (M-01).
+     * {@return whether both describe the same memory (M-01): their locations are equal}
      *
      * @param other the info to compare with
-     * @return whether the locations are equal
      */
     public boolean isSameMemoryAs(MemoryInfo other) {
         return location.equals(other.location);
     }
 
-    /**
-     * Returns the kind of the device.
-     *
-     * @return the location's device type
-     */
+    /** {@return the kind of the device: the location's device type} */
     public DeviceType deviceType() {
         return location.deviceType();
     }
 
-    /**
-     * Returns the ordinal of the device.
-     *
-     * @return the location's ordinal
-     */
+    /** {@return the ordinal of the device, as in the location} */
     public int deviceOrdinal() {
         return location.deviceOrdinal();
     }
 
-    /**
-     * Returns the kind of the memory.
-     *
-     * @return the location's memory type
-     */
+    /** {@return the kind of the memory: the location's memory type} */
     public MemoryType memoryType() {
         return location.memoryType();
     }
 
-    /**
-     * Returns whether this memory is for data that is written once and then only read.
-     *
-     * @return whether the allocator type is {@link AllocatorType#READ_ONLY}
-     */
+    /** {@return whether this memory is written once, then only read: its type is {@link AllocatorType#READ_ONLY}} */
     public boolean isReadOnly() {
         return allocatorType == AllocatorType.READ_ONLY;
     }
 
-    /**
-     * Returns a short text for messages, such as {@code Cuda (gpu:0)}.
-     *
-     * @return the name and the location
-     */
+    /** {@return the name and the location, a short text for messages, such as {@code Cuda (gpu:0)}} */
     @Override
     public String toString() {
         return name + " (" + location + (isReadOnly() ? " read-only)" : ")");

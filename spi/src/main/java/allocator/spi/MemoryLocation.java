@@ -31,9 +31,8 @@ public record MemoryLocation(DeviceType deviceType, int vendorId, int deviceOrdi
     }
 
     /**
-     * Returns a short name for messages, such as {@code gpu:0} or {@code gpu:0 host-accessible}.
-     *
-     * @return device kind and ordinal, and the memory type if it is not the default
+     * {@return a short name for messages, such as {@code gpu:0} or {@code gpu:0 host-accessible}: device kind and
+     * ordinal, and the memory type if it is not the default}
      */
     @Override
     public String toString() {

@@ -57,25 +57,23 @@ public final class OptionKey<T> {
     }
 
     /**
-     * Returns a key for a size above zero, rounded up to {@link #SIZE_GRANULARITY} (O-03).
+     * {@return a key for a size above zero, rounded up to {@link #SIZE_GRANULARITY} (O-03)}
      *
      * @param name the key, such as {@code arena.initial_chunk_size_bytes}
      * @param defaultBytes the default, itself a valid value
      * @param description what it does, for a person to read
-     * @return the key
      */
     public static OptionKey<Long> size(String name, long defaultBytes, String description) {
         return size(name, defaultBytes, MAX_SIZE, description);
     }
 
     /**
-     * Returns a key for a size from 1 to a maximum, rounded up to {@link #SIZE_GRANULARITY} (O-03).
+     * {@return a key for a size from 1 to a maximum, rounded up to {@link #SIZE_GRANULARITY} (O-03)}
      *
      * @param name the key, such as {@code arena.initial_chunk_size_bytes}
      * @param defaultBytes the default, itself a valid value
      * @param maxBytes the largest accepted size, a multiple of {@link #SIZE_GRANULARITY}
      * @param description what it does, for a person to read
-     * @return the key
      * @throws IllegalArgumentException if {@code maxBytes} is not above zero or not such a multiple
      */
     public static OptionKey<Long> size(String name, long defaultBytes, long maxBytes, String description) {
@@ -93,12 +91,11 @@ public final class OptionKey<T> {
     }
 
     /**
-     * Returns a key for a number of bytes, without rounding.
+     * {@return a key for a number of bytes, without rounding}
      *
      * @param name the key
      * @param defaultBytes the default, itself a valid value
      * @param description what it does and what zero means, for a person to read
-     * @return the key
      */
     public static OptionKey<Long> bytes(String name, long defaultBytes, String description) {
         return new OptionKey<>(
@@ -111,12 +108,11 @@ public final class OptionKey<T> {
     }
 
     /**
-     * Returns a key for an upper bound on bytes, without rounding. The default is 0, no limit. So is {@code max}, and
+     * {@return a key for an upper bound on bytes, without rounding} The default is 0, no limit. So is {@code max}, and
      * each number from {@link Long#MAX_VALUE} to that below 2<sup>64</sup>, such as ONNX Runtime's default.
      *
      * @param name the key
      * @param description what is limited, for a person to read
-     * @return the key
      */
     public static OptionKey<Long> limit(String name, String description) {
         final OptionKey<Long> bytes = bytes(name, 0, description + "; 0 is no limit");
@@ -130,25 +126,23 @@ public final class OptionKey<T> {
     }
 
     /**
-     * Returns a key for a count.
+     * {@return a key for a count}
      *
      * @param name the key
      * @param defaultCount the default, itself a valid value
      * @param description what it does and what zero means, for a person to read
-     * @return the key
      */
     public static OptionKey<Integer> count(String name, int defaultCount, String description) {
         return count(name, defaultCount, Integer.MAX_VALUE, description);
     }
 
     /**
-     * Returns a key for a count up to a maximum.
+     * {@return a key for a count up to a maximum}
      *
      * @param name the key
      * @param defaultCount the default, from 0 to the maximum
      * @param maxCount the largest accepted count
      * @param description what it does, for a person to read
-     * @return the key
      */
     public static OptionKey<Integer> count(String name, int defaultCount, int maxCount, String description) {
         return new OptionKey<>(
@@ -161,12 +155,11 @@ public final class OptionKey<T> {
     }
 
     /**
-     * Returns a key for a switch: {@code 0} or {@code 1}.
+     * {@return a key for a switch: {@code 0} or {@code 1}}
      *
      * @param name the key
      * @param defaultValue the default
      * @param description what it does, for a person to read
-     * @return the key
      */
     public static OptionKey<Boolean> flag(String name, boolean defaultValue, String description) {
         return new OptionKey<>(
@@ -179,13 +172,12 @@ public final class OptionKey<T> {
     }
 
     /**
-     * Returns a key for a list of different texts, separated by {@code ;}. The default is the empty list.
+     * {@return a key for a list of different texts, separated by {@code ;}} The default is the empty list.
      *
      * @param name the key
      * @param entry what each text must match, without {@code ;}
      * @param accepted describes the accepted values, for error messages
      * @param description what it does, for a person to read
-     * @return the key
      */
     public static OptionKey<List<String>> list(String name, Pattern entry, String accepted, String description) {
         return new OptionKey<>(
@@ -226,21 +218,20 @@ public final class OptionKey<T> {
     }
 
     /**
-     * Returns a key for one of several named values.
+     * {@return a key for one of several named values}
      *
      * @param name the key
      * @param defaultValue the default, one of {@code values}
      * @param values every accepted text and its value; a value is formatted as the first of its texts in natural order
      * @param description what it does, for a person to read
      * @param <E> type of the value
-     * @return the key
      */
     public static <E> OptionKey<E> choice(String name, E defaultValue, Map<String, E> values, String description) {
         return choice(name, defaultValue, values, Map.of(), description);
     }
 
     /**
-     * Returns a key for one of several named values, some of which replaced earlier ones.
+     * {@return a key for one of several named values, some of which replaced earlier ones}
      *
      * @param name the key
      * @param defaultValue the default, one of {@code values}
@@ -248,7 +239,6 @@ public final class OptionKey<T> {
      * @param replaced each text that is not accepted any more, and the one that replaced it, for the message
      * @param description what it does, for a person to read
      * @param <E> type of the value
-     * @return the key
      */
     public static <E> OptionKey<E> choice(
             String name, E defaultValue, Map<String, E> values, Map<String, String> replaced, String description) {
@@ -274,9 +264,7 @@ public final class OptionKey<T> {
                         .orElseThrow());
     }
 
-    /**
-     * Reads a size with or without a unit. Above the largest sizes, what fits in 64 bits without a sign is no limit.
-     */
+    /** Reads a size with or without unit. Above the largest sizes, what fits in 64 unsigned bits is no limit. */
     private static long bytesBetween(String text, long min, long max) {
         final Matcher size = SIZE.matcher(text);
         if (text.equalsIgnoreCase("max")) {
@@ -313,38 +301,25 @@ public final class OptionKey<T> {
         return (byteSize + SIZE_GRANULARITY - 1) / SIZE_GRANULARITY * SIZE_GRANULARITY;
     }
 
-    /**
-     * Returns the key's name.
-     *
-     * @return the name, such as {@code arena.max_mem}
-     */
+    /** {@return the key's name, such as {@code arena.max_mem}} */
     public String name() {
         return name;
     }
 
-    /**
-     * Returns the value that applies if the key is not set.
-     *
-     * @return the default
-     */
+    /** {@return the default, which applies if the key is not set} */
     public T defaultValue() {
         return defaultValue;
     }
 
     /**
-     * Returns the accepted values, as error messages describe them.
-     *
-     * @return such as {@code a size in bytes from 1 to 9223372036854775552}
+     * {@return the accepted values, as error messages describe them, such as {@code a size in bytes from 1 to
+     * 9223372036854775552}}
      */
     public String accepted() {
         return accepted;
     }
 
-    /**
-     * Returns what the key does.
-     *
-     * @return a line for a person to read
-     */
+    /** {@return what the key does, in a line for a person to read} */
     public String description() {
         return description;
     }
@@ -373,10 +348,9 @@ public final class OptionKey<T> {
     }
 
     /**
-     * Formats a value such that {@link #parse} accepts it.
+     * {@return the text of a value, such that {@link #parse} accepts it}
      *
      * @param value a value of this key
-     * @return the text
      */
     public String format(T value) {
         return writer.apply(value);

@@ -81,27 +81,25 @@ public final class OutOfMemoryException extends AllocatorException {
         }
 
         /**
-         * Returns the shortage of a budget.
+         * {@return the shortage of a budget}
          *
          * @param memory the memory that was requested
          * @param requested the requested size
          * @param budget the budget that rejected the request, such as {@code the budget of two}
          * @param limit its limit; {@link AllocatorStats#UNLIMITED} if it has none
          * @param charged what is charged to it
-         * @return the shortage
          */
         public static Shortage ofBudget(MemoryInfo memory, long requested, String budget, long limit, long charged) {
             return new Shortage(memory, requested, requested, limit, charged, UNKNOWN, UNKNOWN, UNKNOWN, budget);
         }
 
         /**
-         * Returns the shortage of a device to which no limit applies, and of which only the request and what is free
-         * are known, as a raw device allocator reports it.
+         * {@return the shortage of a device to which no limit applies, and of which only the request and what is free
+         * are known, as a raw device allocator reports it}
          *
          * @param memory the memory that ran out
          * @param requested the requested size
          * @param deviceFree the bytes free on the device, or {@link OutOfMemoryException#UNKNOWN}
-         * @return the shortage
          */
         public static Shortage ofDevice(MemoryInfo memory, long requested, long deviceFree) {
             return new Shortage(
@@ -167,19 +165,14 @@ public final class OutOfMemoryException extends AllocatorException {
         this(reason, shortage, "", null);
     }
 
-    /**
-     * Returns the figures of the failure.
-     *
-     * @return the shortage
-     */
+    /** {@return the shortage: the figures of the failure} */
     public Shortage shortage() {
         return shortage;
     }
 
     /**
-     * Returns the allocator's state at the failure, in several lines for a person to read.
-     *
-     * @return the dump, empty if the allocator has none or had no room to make it
+     * {@return the allocator's state at the failure, in several lines for a person to read; empty if the allocator has
+     * no dump or had no room to make it}
      */
     public String dump() {
         return dump;

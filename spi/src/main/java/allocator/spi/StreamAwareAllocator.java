@@ -35,14 +35,13 @@ public interface StreamAwareAllocator extends Allocator {
     long allocOnStream(long byteSize, SyncStream stream);
 
     /**
-     * Returns whether the device itself decides when freed memory may be reused by another stream, as a driver's memory
-     * pool does. The memory may then be reused as soon as the device knows that the work is done, or has ordered the
-     * next user after it, without a wait for an event (T-03); it may also stay unused until the device has checked.
-     * Never blocks.
+     * {@return whether the device itself decides when freed memory may be reused by another stream, as a driver's
+     * memory pool does; {@code false} unless overridden} The memory may then be reused as soon as the device knows that
+     * the work is done, or has ordered the next user after it, without a wait for an event (T-03); it may also stay
+     * unused until the device has checked. Never blocks.
      *
      * @implSpec Returns the same value on every call. An allocator with an upstream returns the upstream's value,
      *     unless it orders the memory itself.
-     * @return {@code false} unless overridden
      */
     default boolean isOrderedByDevice() {
         return false;

@@ -77,29 +77,19 @@ public final class StreamHazardException extends AllocatorException {
             thread = Thread.currentThread().getName();
         }
 
-        /**
-         * Returns the operation.
-         *
-         * @return its name
-         */
+        /** {@return the name of the operation} */
         public String name() {
             return operation;
         }
 
-        /**
-         * Returns the operation and where it was submitted.
-         *
-         * @return such as {@code cuMemsetD8Async on stream 3 of device 0}
-         */
+        /** {@return the operation and where submitted, such as {@code cuMemsetD8Async on stream 3 of device 0}} */
         public String operation() {
             return operation + " on " + place;
         }
 
         /**
-         * Returns the first line of the stack trace that is neither of this project nor of the JDK; the first line if
-         * all are.
-         *
-         * @return such as {@code com.example.Model.upload(Model.java:42)}
+         * {@return the first line of the stack trace that is neither of this project nor of the JDK, such as
+         * {@code com.example.Model.upload(Model.java:42)}; the first line if all are}
          */
         public String line() {
             final StackTraceElement[] frames = getStackTrace();
@@ -156,29 +146,17 @@ public final class StreamHazardException extends AllocatorException {
         setStackTrace(later.site().getStackTrace());
     }
 
-    /**
-     * Returns what is wrong.
-     *
-     * @return the kind
-     */
+    /** {@return the kind of what is wrong} */
     public Kind kind() {
         return kind;
     }
 
-    /**
-     * Returns where the later use begins.
-     *
-     * @return the address of its first byte
-     */
+    /** {@return the address of the first byte of the later use} */
     public long address() {
         return address;
     }
 
-    /**
-     * Returns the size of the later use.
-     *
-     * @return the number of bytes
-     */
+    /** {@return the size of the later use in bytes} */
     public long byteSize() {
         return byteSize;
     }

@@ -23,11 +23,7 @@ public abstract class SyncNotification implements AutoCloseable {
         this.stream = Objects.requireNonNull(stream, "stream");
     }
 
-    /**
-     * Returns the stream whose work is waited for.
-     *
-     * @return the stream
-     */
+    /** {@return the stream whose work is waited for} */
     public final SyncStream stream() {
         return stream;
     }

@@ -44,51 +44,36 @@ public abstract class SyncStream implements AutoCloseable {
     }
 
     /**
-     * Returns the stream's identity: above zero, rising in order of creation, and unlike the native handle never reused
-     * in this process (T-07).
-     *
-     * @return the id
+     * {@return the stream's identity: above zero, rising in order of creation, and unlike the native handle never
+     * reused in this process (T-07)}
      */
     public final long id() {
         return id;
     }
 
-    /**
-     * Returns the memory whose device runs the stream.
-     *
-     * @return the info for which the stream was created
-     */
+    /** {@return the memory whose device runs the stream: the info for which the stream was created} */
     public final MemoryInfo memory() {
         return memory;
     }
 
-    /**
-     * Returns how many notifications were activated on this stream.
-     *
-     * @return the sync id, from 0
-     */
+    /** {@return the sync id, from 0: how many notifications were activated on this stream} */
     public final long syncId() {
         return syncId.get();
     }
 
     /**
-     * Returns how far this stream has waited for another one.
+     * {@return how far this stream has waited for another one: the highest sync id of {@code producer} whose
+     * notification this stream waited for, directly or through others; {@code 0} if none; {@link Long#MAX_VALUE} for
+     * this stream itself and for one that {@linkplain #setEnded has ended}}
      *
      * @param producer a stream, open or closed
-     * @return the highest sync id of {@code producer} whose notification this stream waited for, directly or through
-     *     others; {@code 0} if none; {@link Long#MAX_VALUE} for this stream itself and for one that
-     *     {@linkplain #setEnded has ended}
      */
     public final long lastWaitedSyncId(SyncStream producer) {
         final StreamClock known = waited;
         return producer.id == id || producer.hasEnded ? Long.MAX_VALUE : known.syncId(producer.id);
     }
 
-    /**
-     * Returns how many streams {@link #forEachWaitedStream} would pass at this moment.
-     *
-     * @return a number, {@code 0} if this stream has waited for none
-     */
+    /** {@return how many streams {@link #forEachWaitedStream} would pass now, {@code 0} if it has waited for none} */
     public final int waitedStreams() {
         return waited.size();
     }
@@ -105,10 +90,8 @@ public abstract class SyncStream implements AutoCloseable {
     }
 
     /**
-     * Returns whether this stream {@linkplain #setEnded has ended}: its work is done, and every stream counts as having
-     * waited for it.
-     *
-     * @return true from then on
+     * {@return whether this stream {@linkplain #setEnded has ended}, which stays so: its work is done, and every stream
+     * counts as having waited for it}
      */
     public final boolean hasEnded() {
         return hasEnded;
@@ -148,11 +131,7 @@ public abstract class SyncStream implements AutoCloseable {
         }
     }
 
-    /**
-     * Returns the device's handle of the stream.
-     *
-     * @return the handle, {@code 0} if the device has none
-     */
+    /** {@return the device's handle of the stream, {@code 0} if the device has none} */
     public abstract long handle();
 
     /**

@@ -22,10 +22,9 @@ record Processors(int available, int lanes) {
     }
 
     /**
-     * Returns the beginning of a command that runs on the processors of a lane.
+     * {@return the beginning of a command that runs on the processors of a lane; empty if it may run on all processors}
      *
      * @param lane the lane, from 0
-     * @return the command; empty if it may run on all processors
      */
     List<String> of(int lane) {
         if (lanes == 1) {

@@ -47,9 +47,7 @@ final class DirectReplay {
         return nanos;
     }
 
-    /**
-     * The same, without a time, and with what lives counted, of all threads; {@code peak} receives each value of it.
-     */
+    /** The same, without a time, and with what lives counted, of all threads; {@code peak} gets each value of it. */
     void pass(StreamAwareAllocator allocator, AtomicLong live, LongAccumulator peak) {
         final long[] sizes = new long[addresses.length];
         for (int event = 0; event < trace.eventCount(); event++) {

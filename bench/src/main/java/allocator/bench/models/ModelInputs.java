@@ -16,9 +16,7 @@ import java.util.Map;
 final class ModelInputs {
     private ModelInputs() {}
 
-    /**
-     * Makes the inputs of a model, with the first dimension and the others where they are free. The caller closes them.
-     */
+    /** Makes the inputs of a model, with the first dimension and the others where free. The caller closes them. */
     static Map<String, OnnxTensor> of(OrtSession session, int batch, int size) throws OrtException {
         final OrtEnvironment environment = OrtEnvironment.getEnvironment();
         final Map<String, OnnxTensor> inputs = new HashMap<>();

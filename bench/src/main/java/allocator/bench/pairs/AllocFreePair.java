@@ -70,10 +70,7 @@ public class AllocFreePair {
             return new Player(part, Objects.requireNonNull(open).slots(part.slots()));
         }
 
-        /**
-         * Closes the subject once every thread has freed its blocks: JMH ends shared states while threads still end
-         * theirs.
-         */
+        /** Closes the subject once every thread has freed its blocks: JMH ends shared states before all threads. */
         private void leave() {
             if (threads.decrementAndGet() == 0) {
                 Objects.requireNonNull(open).close();

@@ -75,10 +75,7 @@ public final class KeptPage {
         return folder.resolve(fileName);
     }
 
-    /**
-     * Returns the file to be kept, with an ending such as {@code .svg}, in a folder that exists; empty if nothing is to
-     * be kept.
-     */
+    /** Returns the file to be kept, with an ending such as {@code .svg}, in an existing folder; empty if none is. */
     public Optional<Path> kept(String ending) throws IOException {
         if (name == null) {
             return Optional.empty();

@@ -32,10 +32,7 @@ public final class Machine {
         return Runtime.version() + ", " + System.getProperty("java.vm.name");
     }
 
-    /**
-     * Returns how many processes want a processor, on the average of the last minute, with two decimals, or
-     * {@code unknown}.
-     */
+    /** Returns how many processes want a processor, the last minute's average to two decimals, or {@code unknown}. */
     public static String load() {
         final double load = ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage();
         return load < 0 ? "unknown" : String.format(Locale.ROOT, "%.2f", load);
@@ -47,10 +44,9 @@ public final class Machine {
     }
 
     /**
-     * Returns what is resident of this process but files, with each page of memory counted once however often it is
-     * mapped here. Files are left out, as what counts of them depends on other processes.
+     * {@return the KiB that are resident of this process but files, with each page of memory counted once however often
+     * it is mapped here; 0 on other systems} Files are left out, as what counts of them depends on other processes.
      *
-     * @return a number of KiB; 0 on other systems
      * @throws IOException if it cannot be read
      */
     public static long proportionalKibibytes() throws IOException {

@@ -78,9 +78,7 @@ final class OrtAllocatorStruct {
         }
     }
 
-    /**
-     * The table of functions. The library is loaded by the Java binding, in the class loader that this class has too.
-     */
+    /** The table of functions. The library is loaded by the Java binding, in the class loader of this class too. */
     private static MemorySegment api() throws Throwable {
         final int version = OnnxRuntimeLibrary.apiVersion();
         final long base = (long) handle(FunctionDescriptor.of(JAVA_LONG))

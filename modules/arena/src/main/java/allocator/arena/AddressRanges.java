@@ -48,9 +48,7 @@ final class AddressRanges {
     private final Lane lane;
     private final Lanes lanes;
 
-    /**
-     * By range: 0 if it is given back. The one at {@link #count} is reserved and not in use yet; 0 if there is none.
-     */
+    /** By range: 0 if it is given back. The one at {@link #count} is reserved, not in use yet; 0 if there is none. */
     private long[] bases = new long[LEAST_ROOM];
 
     private long[] byteSizes = new long[LEAST_ROOM];

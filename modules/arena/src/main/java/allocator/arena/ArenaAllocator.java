@@ -33,11 +33,7 @@ public class ArenaAllocator implements ShrinkableAllocator, InspectableAllocator
         this.effectiveOptions = Objects.requireNonNull(effectiveOptions, "effectiveOptions");
     }
 
-    /**
-     * Returns the underlying arena, for snapshots and statistics.
-     *
-     * @return the arena
-     */
+    /** {@return the underlying arena, for snapshots and statistics} */
     public final BfcArena arena() {
         return arena;
     }

@@ -40,9 +40,7 @@ final class ArenaClose {
         }
     }
 
-    /**
-     * Returns the memory of the lanes. What the upstream allocator fails to free stays known. Under the device lock.
-     */
+    /** Returns the lanes' memory. What the upstream allocator fails to free stays known. Under the device lock. */
     void giveBack() {
         lanes.forEach(lane -> failures.run(() -> lane.giveBack(failures)));
         failures.throwIfAny();

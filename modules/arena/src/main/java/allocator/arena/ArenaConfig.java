@@ -129,20 +129,18 @@ public record ArenaConfig(
     }
 
     /**
-     * Returns this configuration with another placement policy.
+     * {@return this configuration with another placement policy}
      *
      * @param policy the policy
-     * @return the configuration
      */
     public ArenaConfig withPlacementPolicy(PlacementPolicy policy) {
         return with(policy, keepFirstRegion);
     }
 
     /**
-     * Returns this configuration with {@link #keepFirstRegion} replaced.
+     * {@return this configuration with {@link #keepFirstRegion} replaced}
      *
      * @param keep whether a shrink keeps the first region
-     * @return the configuration
      */
     public ArenaConfig withKeepFirstRegion(boolean keep) {
         return with(placementPolicy, keep);

@@ -27,11 +27,10 @@ final class ArenaDump {
     private ArenaDump() {}
 
     /**
-     * Returns the dump. Under the lane's lock.
+     * {@return the lines of the dump, each with a line end} Under the lane's lock.
      *
      * @param lane the lane
      * @param request the request that failed
-     * @return lines, each with a line end
      */
     static String of(Lane lane, String request) {
         final ArenaDump dump = new ArenaDump();

@@ -132,11 +132,10 @@ public final class ArenaOptions {
     private ArenaOptions() {}
 
     /**
-     * Returns {@code arena.keep_first_region} with a default of a provider's own: ONNX Runtime's core keeps the first
-     * region of a doubling arena, its CUDA plug-in does not.
+     * {@return the key {@code arena.keep_first_region} with a default of a provider's own: ONNX Runtime's core keeps
+     * the first region of a doubling arena, its CUDA plug-in does not}
      *
      * @param byDefault whether a shrink keeps the first region unless the key is set
-     * @return the key
      */
     public static OptionKey<Boolean> keepFirstRegion(boolean byDefault) {
         return OptionKey.flag(
@@ -146,14 +145,13 @@ public final class ArenaOptions {
     }
 
     /**
-     * Returns the keys that have an effect in an arena with given settings, for {@link AllocatorOptions#resolve}:
-     * without {@link #SLACK_PERCENT} unless {@link #POLICY} is compact, and without the keys of regions where it is;
-     * without the keys of doubling, {@link #KEEP_FIRST_REGION} among them, where {@link #EXTEND_STRATEGY} does not
-     * double. A setting that has no effect is not among the effective options.
+     * {@return the keys of {@code keys} that have an effect in an arena with given settings, in the same order, for
+     * {@link AllocatorOptions#resolve}: without {@link #SLACK_PERCENT} unless {@link #POLICY} is compact, and without
+     * the keys of regions where it is; without the keys of doubling, {@link #KEEP_FIRST_REGION} among them, where
+     * {@link #EXTEND_STRATEGY} does not double} A setting that has no effect is not among the effective options.
      *
      * @param keys the keys that a provider has; those that are not of this class are kept
      * @param requested the requested options
-     * @return the keys of {@code keys} that apply, in the same order
      * @throws allocator.spi.InvalidOptionException if the value of a key that decides is invalid
      */
     public static List<OptionKey<?>> applicable(Collection<? extends OptionKey<?>> keys, AllocatorOptions requested) {
@@ -168,13 +166,12 @@ public final class ArenaOptions {
     }
 
     /**
-     * Returns the keys that have an effect in an arena with given settings: without {@link #PLAN} if plans are
-     * requested that are not followed.
+     * {@return the keys of {@code keys} that have an effect in an arena with given settings, in the same order: without
+     * {@link #PLAN} if plans are requested that are not followed}
      *
      * @param keys the keys that a provider has; those that are not of this class are kept
      * @param requested the requested options
      * @param hasPlans whether plans are followed
-     * @return the keys of {@code keys} that apply, in the same order
      * @throws allocator.spi.InvalidOptionException if the value of a key that decides is invalid
      */
     public static List<OptionKey<?>> applicable(
@@ -187,11 +184,10 @@ public final class ArenaOptions {
     }
 
     /**
-     * Returns settings for memory that cannot be mapped page by page, or not within the limit: with the best fit where
-     * {@link #POLICY} is compact. The effective options then say so.
+     * {@return settings that need no pages, for memory that cannot be mapped page by page, or not within the limit:
+     * with the best fit where {@link #POLICY} is compact} The effective options then say so.
      *
      * @param requested the requested options
-     * @return settings that need no pages
      * @throws allocator.spi.InvalidOptionException if the policy is invalid
      */
     public static AllocatorOptions withoutPages(AllocatorOptions requested) {

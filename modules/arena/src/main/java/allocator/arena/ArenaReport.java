@@ -102,9 +102,7 @@ final class ArenaReport {
         return parts;
     }
 
-    /**
-     * Adds a free chunk, divided by what backs it; for a part of it a stream may have to be waited for nevertheless.
-     */
+    /** Adds a free chunk, divided by what backs it; a stream may still have to be waited for, for a part of it. */
     private static void addFree(Supply supply, long address, long end, long owner, List<Chunk> parts) {
         long from = address;
         while (from != end) {

@@ -74,13 +74,12 @@ public final class BfcArena {
     }
 
     /**
-     * Creates an arena on pages that holds no memory and has no addresses yet.
+     * {@return a new arena on pages, which holds no memory and has no addresses yet}
      *
      * @param upstream provides reserves
      * @param pages provides the memory of everything else; this arena calls it from one thread at a time and does not
      *     close it
      * @param config the configuration, with {@link PlacementPolicy#COMPACT}
-     * @return the arena
      * @throws IllegalArgumentException if the policy is another one, the upstream memory's alignment is greater than
      *     {@link OptionKey#SIZE_GRANULARITY}, or the pages are of other memory than the upstream allocator's
      */
@@ -109,20 +108,12 @@ public final class BfcArena {
         AllocatorEvents.prepare();
     }
 
-    /**
-     * Returns the memory that the arena serves.
-     *
-     * @return the upstream allocator's info
-     */
+    /** {@return the memory that the arena serves: the upstream allocator's info} */
     public MemoryInfo info() {
         return info;
     }
 
-    /**
-     * Returns the configuration.
-     *
-     * @return the configuration
-     */
+    /** {@return the configuration} */
     public ArenaConfig config() {
         return config;
     }
@@ -274,19 +265,16 @@ public final class BfcArena {
     }
 
     /**
-     * Returns the number of lanes: one, and more as streams and threads contended for the first one too often, up to
-     * {@link ArenaConfig#maxLanes}.
-     *
-     * @return at least 1; it never decreases
+     * {@return the number of lanes, which never decreases: 1, and more as streams and threads contended for the first
+     * one too often, up to {@link ArenaConfig#maxLanes}}
      */
     public int laneCount() {
         return lanes.count();
     }
 
     /**
-     * Returns the counters at this moment.
+     * {@return the counters at this moment}
      *
-     * @return the statistics
      * @throws AllocatorClosedException if the arena is closed
      */
     public AllocatorStats stats() {
@@ -294,10 +282,9 @@ public final class BfcArena {
     }
 
     /**
-     * Returns the size that the caller of a live allocation requested.
+     * {@return the size in bytes that the caller of a live allocation requested}
      *
      * @param address the address that the allocation returned
-     * @return bytes
      * @throws IllegalArgumentException if it is not the start of a live allocation
      * @throws AllocatorClosedException if the arena is closed
      */
@@ -306,10 +293,9 @@ public final class BfcArena {
     }
 
     /**
-     * Returns the size that a live allocation occupies, padding included.
+     * {@return the size in bytes that a live allocation occupies, padding included}
      *
      * @param address the address that the allocation returned
-     * @return bytes
      * @throws IllegalArgumentException if it is not the start of a live allocation
      * @throws AllocatorClosedException if the arena is closed
      */
@@ -318,10 +304,9 @@ public final class BfcArena {
     }
 
     /**
-     * Lists regions, chunks and reserves as they are, for reports: it merges nothing, and each lane waits only while
+     * {@return regions, chunks and reserves as they are, for reports} Nothing is merged, and each lane waits only while
      * its chunks are copied. Each lane is of one moment; different lanes may be of different ones.
      *
-     * @return regions, chunks and reserves
      * @throws AllocatorClosedException if the arena is closed
      */
     public AllocatorSnapshot inspect() {

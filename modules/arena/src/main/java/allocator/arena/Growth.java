@@ -45,10 +45,9 @@ final class Growth {
     }
 
     /**
-     * Returns the size to request, and advances doubling.
+     * {@return the size to request: bytes, from {@code rounded} to {@link #MAX_REGION}} Advances doubling.
      *
      * @param rounded bytes that the region has to hold, at most {@link #MAX_REGION}
-     * @return bytes, from {@code rounded} to {@link #MAX_REGION}
      */
     long plan(long rounded) {
         if (config.extendStrategy() == ExtendStrategy.SAME_AS_REQUESTED) {

@@ -71,9 +71,7 @@ final class Lane {
     /** Mutations until the next check, where assertions are on. */
     private long untilCheck;
 
-    /**
-     * Creates a lane. The policy decides twice here: which free chunk serves a request, and where chunks get memory.
-     */
+    /** Creates a lane. The policy decides twice here: which free chunk serves a request, where chunks get memory. */
     Lane(Lanes lanes, int number, ArenaConfig config) {
         this.lanes = lanes;
         this.number = number;

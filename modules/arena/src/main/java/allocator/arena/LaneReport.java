@@ -179,9 +179,7 @@ final class LaneReport {
         }
     }
 
-    /**
-     * Returns the exception for a free of an address in a region at which no live block starts. Under the lane's lock.
-     */
+    /** Returns the exception for a free of an address in a region where no live block starts. Under the lane's lock. */
     InvalidFreeException invalidFree(Region region, long address) {
         final InvalidFreeException[] failure = new InvalidFreeException[1];
         placement.list(region, (start, byteSize, requested, state, streamId) -> {

@@ -127,9 +127,7 @@ final class Lanes {
 
     /**
      * Has memory that the upstream allocator's device did not take back offered to it again; not within a call to the
-     * device.
-     *
-     * @return the bytes that it has taken back
+     * device. Returns the bytes that it has taken back.
      */
     long returnAgain() {
         if (upstream.unreturnedBytes() == 0 || isInDevice()) {

@@ -208,9 +208,7 @@ final class PageGrowth {
 
     /**
      * Takes a chunk that is backed, or begins to back one; where new addresses would lack less, among those. Under the
-     * device lock.
-     *
-     * @return its address, {@link #NO_ADDRESS} if no chunk can be backed now
+     * device lock. Returns its address, {@link #NO_ADDRESS} if no chunk can be backed now.
      */
     private long takeWithAddresses(long byteSize, @Nullable SyncStream stream, boolean isExact) {
         if (supply.ranges.mayAdd(byteSize)) {
@@ -393,9 +391,7 @@ final class PageGrowth {
 
     /**
      * Frees a chunk that was to be backed, if there is one: backing it has failed, and perhaps an earlier call of this
-     * method as well. Under both locks.
-     *
-     * @return whether there was one
+     * method as well. Under both locks. Returns whether there was one.
      */
     boolean abandonLeft() {
         if (!table.growing.isActive()) {

@@ -108,8 +108,7 @@ final class PageSupply extends Supply {
     /**
      * Waits for the streams that may still use free memory, and forgets what they freed before: extents can be moved
      * then, and mappings ended. The chunks stay bound to their streams (T-03). Without a lock that an allocation takes.
-     *
-     * @return whether there is one whose work is done
+     * Returns whether there is one whose work is done.
      */
     boolean awaitOwners() {
         synchronized (lanes.shrinkLock) {
@@ -140,9 +139,7 @@ final class PageSupply extends Supply {
 
     /**
      * Ends the mappings through which nothing is in use, and releases the idle pages, as the source has no room for
-     * another mapping. Without a lock.
-     *
-     * @return whether there are fewer mappings now
+     * another mapping. Without a lock. Returns whether there are fewer mappings now.
      */
     boolean endsIdleMappings() {
         synchronized (lanes.deviceLock) {
@@ -176,9 +173,8 @@ final class PageSupply extends Supply {
 
     /**
      * Releases idle extents that no stream may still use, as long as there are more pages than a number, as a request
-     * has made them and failed; what the device fails to take back stays. Without a lock.
-     *
-     * @return whether there were more
+     * has made them and failed; what the device fails to take back stays. Without a lock. Returns whether there were
+     * more.
      */
     boolean releaseDownTo(long most) {
         synchronized (lanes.deviceLock) {
@@ -206,9 +202,7 @@ final class PageSupply extends Supply {
         });
     }
 
-    /**
-     * Ends the mappings that are of no use, and releases the extents in hand; returns how many. Under the device lock.
-     */
+    /** Ends useless mappings and releases the extents in hand; returns how many. Under the device lock. */
     private int release(Failures failures) {
         final int extents = table.extents.count();
         for (int mapping = beginUnmap(0); mapping != PageTable.NONE; mapping = beginUnmap(mapping + 1)) {
@@ -263,10 +257,7 @@ final class PageSupply extends Supply {
         return table.idle() * pageBytes;
     }
 
-    /**
-     * {@inheritDoc} It is what the idle pages serve, wherever it begins: in them, it may need one more than its size
-     * says.
-     */
+    /** {@inheritDoc} It is what the idle pages serve, wherever it begins: in them, it may need one beyond its size. */
     @Override
     long largestFree() {
         return Math.max(table.idle() - 1, 0) * pageBytes;

@@ -2,10 +2,7 @@ package allocator.arena;
 
 /** Which free memory of an arena serves a request, and where that memory comes from. */
 public enum PlacementPolicy {
-    /**
-     * The smallest free chunk that is large enough, as in ONNX Runtime. A freed chunk merges with its free neighbours
-     * at once.
-     */
+    /** The smallest free chunk that fits, as in ONNX Runtime. A freed chunk merges with free neighbours at once. */
     BEST_FIT,
     /**
      * The best fit for requests of more than 64 KiB; for smaller ones a unit of a slab, which is a piece of memory of

@@ -79,9 +79,7 @@ abstract sealed class Supply permits RegionSupply, PageSupply {
     /** Returns the largest request that free memory may serve, whatever its stream, in bytes. Under the lane's lock. */
     abstract long largestFree();
 
-    /**
-     * Returns the largest request of a stream, {@code null} for none, that free memory serves. Under the lane's lock.
-     */
+    /** Returns the largest request of a stream, or of none, that free memory serves. Under the lane's lock. */
     abstract long largestFree(@Nullable SyncStream stream);
 
     /** Returns the size that doubling plans next, in bytes; 0 where nothing doubles. Under the lane's lock. */

@@ -51,11 +51,10 @@ final class Takeover {
 
     /**
      * Takes an extent in hand that another lane has to spare. If all of those are too large, it releases one, so that
-     * as many pages can be created.
+     * as many pages can be created. Returns the extent, {@link #NONE} if one is to be created.
      *
      * @param wanted how many pages are lacking
      * @param most the most pages of an extent that can be mapped
-     * @return the extent, {@link #NONE} if one is to be created
      */
     int take(int wanted, int most) {
         final List<PageSupply> others = supply.others();

@@ -314,11 +314,7 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
         }
     }
 
-    /**
-     * Frees memory that is leaving. Under the device lock.
-     *
-     * @return {@code null} if it is no longer the arena's, otherwise why it stays
-     */
+    /** Frees memory that is leaving, under the device lock. Returns why it stays, {@code null} if it has left. */
     @Nullable
     Throwable giveBack(long address, DevicePart part) {
         final long byteSize = -valueAt(address);

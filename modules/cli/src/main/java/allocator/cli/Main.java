@@ -104,10 +104,9 @@ public final class Main {
     }
 
     /**
-     * Returns the command with all its options.
+     * {@return the command with all its options}
      *
      * @param terminal where it writes
-     * @return the command
      */
     public static CommandLine commandLine(Terminal terminal) {
         return new CommandLine(new Main(), new Commands(terminal))

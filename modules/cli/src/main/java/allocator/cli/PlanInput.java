@@ -60,10 +60,7 @@ record PlanInput(
         return of(NamedTrace.read(name, terminal));
     }
 
-    /**
-     * Returns the blocks of a trace. A block lives from the event that allocates it to the one that frees it, or the
-     * end.
-     */
+    /** Returns the blocks of a trace. A block lives from the event that allocates it to its free, or the end. */
     private static PlanInput of(Trace trace) {
         final int blocks = trace.allocationCount() - trace.reserveCount();
         final long[] lower = new long[blocks];

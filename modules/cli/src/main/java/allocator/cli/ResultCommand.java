@@ -70,9 +70,7 @@ abstract class ResultCommand implements Callable<Integer> {
         return file;
     }
 
-    /**
-     * Checks that no file to be written is this input, which may be no file. To be called with each, after the outputs.
-     */
+    /** Checks that no file to be written is this input, which may be no file. To be called with each after outputs. */
     final void requireNoOutput(String input) {
         final Path file;
         try {
@@ -83,9 +81,7 @@ abstract class ResultCommand implements Callable<Integer> {
         outputs.forEach(output -> output.requireNot(file));
     }
 
-    /**
-     * Checks that an input is no file without content, whose kind cannot be known; {@code kinds} says what it is not.
-     */
+    /** Checks that an input has content, without which its kind cannot be known; {@code kinds} says what it is not. */
     static void requireContent(String input, String kinds) {
         try {
             final Path file = Path.of(input);

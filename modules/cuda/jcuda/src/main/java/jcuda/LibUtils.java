@@ -7,11 +7,10 @@ public final class LibUtils {
     private LibUtils() {}
 
     /**
-     * Returns a library's name on this platform, as JCuda publishes it: {@code JCudaDriver-12.6.0} becomes
-     * {@code JCudaDriver-12.6.0-linux-x86_64}.
+     * {@return a library's name on this platform, with operating system and architecture, as JCuda publishes it:
+     * {@code JCudaDriver-12.6.0} becomes {@code JCudaDriver-12.6.0-linux-x86_64}}
      *
      * @param baseLibraryName the name without platform
-     * @return the name with operating system and architecture
      */
     public static String createPlatformLibraryName(String baseLibraryName) {
         return baseLibraryName + '-' + platform(System.getProperty("os.name"), System.getProperty("os.arch"));

@@ -23,20 +23,15 @@ public record Instance(List<Lifetime> lifetimes) {
         lifetimes = List.copyOf(lifetimes);
     }
 
-    /**
-     * Returns the number of blocks.
-     *
-     * @return the number, from 0
-     */
+    /** {@return the number of blocks, from 0} */
     public int size() {
         return lifetimes.size();
     }
 
     /**
-     * Returns a block.
+     * {@return the lifetime of a block}
      *
      * @param block its index, from 0
-     * @return its lifetime
      */
     public Lifetime lifetime(int block) {
         return lifetimes.get(block);

@@ -49,11 +49,7 @@ public record Lifetime(long lower, long upper, long byteSize, long byteAlignment
         this(lower, upper, byteSize, 1);
     }
 
-    /**
-     * Returns whether the block overlaps no other, whatever their lifetimes.
-     *
-     * @return whether it has no bytes, or no time
-     */
+    /** {@return whether the block overlaps no other, whatever their lifetimes: it has no bytes, or no time} */
     public boolean isEmpty() {
         return byteSize == 0 || lower == upper;
     }

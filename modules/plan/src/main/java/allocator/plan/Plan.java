@@ -83,85 +83,61 @@ public final class Plan {
     }
 
     /**
-     * Returns the offset of a block.
+     * {@return the offset of a block in bytes, from 0: a multiple of the block's alignment}
      *
      * @param block its index in the instance
-     * @return bytes, from 0: a multiple of the block's alignment
      */
     public long offset(int block) {
         return offsets[block];
     }
 
-    /**
-     * Returns all offsets.
-     *
-     * @return a new array: bytes, by index in the instance
-     */
+    /** {@return all offsets in bytes, by index in the instance, in a new array} */
     public long[] offsets() {
         return offsets.clone();
     }
 
-    /**
-     * Returns the bytes that the plan needs.
-     *
-     * @return the largest end of a block, rounded up to the alignment that all blocks share; 0 without blocks
-     */
+    /** {@return the plan's bytes: the largest end of a block, rounded up to the shared alignment; 0 without blocks} */
     public long height() {
         return height;
     }
 
-    /**
-     * Returns the bytes below which no plan exists.
-     *
-     * @return bytes, from 0 to {@link #height}; rounded up to the alignment that all blocks share
-     */
+    /** {@return the bytes below which no plan exists, 0 to {@link #height}, rounded up to the shared alignment} */
     public long lowerBound() {
         return lowerBound;
     }
 
     /**
-     * Returns how far the height may be from the least possible.
-     *
-     * @return the height over the lower bound, less 1; 0 if the height is proved to be the least
+     * {@return how far the height may be from the least possible: the height over the lower bound, less 1; 0 if the
+     * height is proved to be the least}
      */
     public double gap() {
         return isOptimal() ? 0 : (double) height / lowerBound - 1;
     }
 
-    /**
-     * Returns whether no plan needs less.
-     *
-     * @return whether that is proved
-     */
+    /** {@return whether it is proved that no plan needs less} */
     public boolean isOptimal() {
         return height == lowerBound;
     }
 
     /**
-     * Returns whether the plan fits into a capacity.
+     * {@return whether the plan fits into a capacity: its height does not exceed it}
      *
      * @param capacity bytes
-     * @return whether its height does not exceed them
      */
     public boolean fits(long capacity) {
         return height <= capacity;
     }
 
     /**
-     * Returns how many bytes a capacity lacks for every plan.
+     * {@return how many bytes a capacity lacks for every plan: those from it to the lower bound; 0 if a plan may fit}
      *
      * @param capacity bytes
-     * @return bytes from the capacity to the lower bound; 0 if a plan may fit
      */
     public long shortfall(long capacity) {
         return Math.max(0, lowerBound - capacity);
     }
 
-    /**
-     * Returns the work of the search.
-     *
-     * @return steps: how often a block was placed or raised; 0 if the first pass was enough
-     */
+    /** {@return the steps of the search: how often a block was placed or raised; 0 if the first pass was enough} */
     public long steps() {
         return steps;
     }

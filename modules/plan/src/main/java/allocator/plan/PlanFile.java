@@ -81,10 +81,9 @@ public final class PlanFile {
     }
 
     /**
-     * Reads a file.
+     * {@return the blocks of a file}
      *
      * @param file the file
-     * @return its blocks
      * @throws PlanFileException if it cannot be read, or is not such a file
      */
     public static PlanFile read(Path file) throws PlanFileException {
@@ -107,13 +106,12 @@ public final class PlanFile {
     }
 
     /**
-     * Returns the text of a file with a plan: the columns {@code id,lower,upper,size,offset}, and {@code alignment}
-     * before the offset if a block has one above 1.
+     * {@return the text of a file with a plan, with a line feed after each line: the columns
+     * {@code id,lower,upper,size,offset}, and {@code alignment} before the offset if a block has one above 1}
      *
      * @param ids the id of each block, without commas and line ends
      * @param instance the blocks
      * @param plan their offsets
-     * @return the text, with a line feed after each line
      * @throws IllegalArgumentException if there is not one id for each block
      */
     public static String text(List<String> ids, Instance instance, Plan plan) {
@@ -137,38 +135,25 @@ public final class PlanFile {
         return text.toString();
     }
 
-    /**
-     * Returns the ids.
-     *
-     * @return the id of each block, in the order of the file
-     */
+    /** {@return the id of each block, in the order of the file} */
     public List<String> ids() {
         return ids;
     }
 
-    /**
-     * Returns the blocks.
-     *
-     * @return the blocks, in the order of the file
-     */
+    /** {@return the blocks, in the order of the file} */
     public Instance instance() {
         return instance;
     }
 
-    /**
-     * Returns whether the file is a plan.
-     *
-     * @return whether it has offsets
-     */
+    /** {@return whether the file is a plan: it has offsets} */
     public boolean hasOffsets() {
         return offsets.length == ids.size();
     }
 
     /**
-     * Returns the offset of a block. It is what the file says, and not checked against other blocks.
+     * {@return the offset of a block in bytes} It is what the file says, and not checked against other blocks.
      *
      * @param block the index of the block
-     * @return bytes
      * @throws IllegalStateException if the file has no offsets
      */
     public long offset(int block) {

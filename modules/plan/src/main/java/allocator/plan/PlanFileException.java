@@ -15,11 +15,7 @@ public final class PlanFileException extends IOException {
         this.line = line;
     }
 
-    /**
-     * Returns the invalid line.
-     *
-     * @return its number, from 1; {@code 0} for the whole file
-     */
+    /** {@return the number of the invalid line, from 1; {@code 0} for the whole file} */
     public long line() {
         return line;
     }

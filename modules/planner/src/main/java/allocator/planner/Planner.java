@@ -32,11 +32,7 @@ public final class Planner {
         cancelled = builder.cancelled;
     }
 
-    /**
-     * Returns a builder: least capacity, 30 seconds, no limit of steps.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder: least capacity, 30 seconds, no limit of steps} */
     public static Builder builder() {
         return new Builder();
     }
@@ -139,11 +135,7 @@ public final class Planner {
             return this;
         }
 
-        /**
-         * Returns the planner.
-         *
-         * @return a planner with the builder's settings
-         */
+        /** {@return a planner with the builder's settings} */
         public Planner build() {
             return new Planner(this);
         }

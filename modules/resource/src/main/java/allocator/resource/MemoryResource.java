@@ -23,18 +23,13 @@ import java.util.Optional;
  * resources.
  */
 public interface MemoryResource extends AutoCloseable {
-    /**
-     * {@return the location of the memory, its name in messages, and its default alignment; the same info on every
-     * call}
-     */
+    /** {@return the memory's location, its name in messages, and its default alignment; the same info on every call} */
     MemoryInfo memory();
 
     /** {@return whether host and device can access the memory, the same kind on every call} */
     MemoryKind kind();
 
-    /**
-     * {@return where newly allocated memory may be used without synchronization; {@link MemoryContext#ANY} by default}
-     */
+    /** {@return where newly allocated memory may be used unsynchronized; {@link MemoryContext#ANY} by default} */
     default MemoryContext context() {
         return MemoryContext.ANY;
     }

@@ -109,20 +109,15 @@ public final class Environment implements AutoCloseable {
         return new EnvironmentBuilder();
     }
 
-    /**
-     * Creates an environment with the providers of the module path and the class path, without settings.
-     *
-     * @return the environment, which the caller closes
-     */
+    /** {@return a new environment with providers of module and class path, without settings; the caller closes it} */
     public static Environment create() {
         return builder().build();
     }
 
     /**
-     * Reports the providers found or registered, and why any others were not loaded.
-     *
-     * @return registered providers, those with devices first, in the order of
-     *     {@link EnvironmentBuilder#PROVIDER_ORDER}; then those that failed
+     * {@return the reports of the providers found or registered, and why any others were not loaded: registered
+     * providers, those with devices first, in the order of {@link EnvironmentBuilder#PROVIDER_ORDER}; then those that
+     * failed}
      */
     public List<ProviderReport> providers() {
         return locked(registry::reports);
@@ -151,10 +146,9 @@ public final class Environment implements AutoCloseable {
     }
 
     /**
-     * Describes what the environment's allocators and those of its sessions hold, chunk by chunk. May be called at any
-     * time; other calls wait for it as {@link allocator.spi.InspectableAllocator#inspect} says.
-     *
-     * @return devices, sessions and allocators
+     * {@return what the environment's allocators and those of its sessions hold, chunk by chunk: devices, sessions and
+     * allocators} May be called at any time; other calls wait for it as
+     * {@link allocator.spi.InspectableAllocator#inspect} says.
      */
     public Snapshot snapshot() {
         return snapshot(AllocatorReport.ENVIRONMENT, null, null, devices(), sessions.all(), use -> true);

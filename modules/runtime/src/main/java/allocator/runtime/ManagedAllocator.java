@@ -418,11 +418,7 @@ public final class ManagedAllocator implements StreamAwareAllocator, ShrinkableA
         return reference.instance().equals(other.reference.instance());
     }
 
-    /**
-     * Reports where this allocator comes from and which settings are effective.
-     *
-     * @return the report
-     */
+    /** {@return a report of where this allocator comes from and which settings are effective} */
     public AllocatorReport report() {
         final List<Setting> settings = AllocatorReport.compare(reference.keys(), requested, effectiveOptions(), source);
         return new AllocatorReport(info, reference.provider(), owner, source, settings);

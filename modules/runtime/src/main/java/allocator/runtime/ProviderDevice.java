@@ -23,9 +23,7 @@ public record ProviderDevice(String provider, EpDevice device) {
         return device.hardware().type();
     }
 
-    /**
-     * {@return the ordinal of the device among those of its kind: that of its first memory, {@code 0} if it has none}
-     */
+    /** {@return the ordinal of the device among those of its kind: that of its first memory, {@code 0} if none} */
     public int ordinal() {
         return device.memoryInfos().isEmpty()
                 ? 0

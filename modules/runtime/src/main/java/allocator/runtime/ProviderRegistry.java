@@ -121,9 +121,7 @@ final class ProviderRegistry {
 
     /**
      * Registers providers, all or none. If this method throws, nothing is registered. Until it returns, the providers
-     * may not be used: a call-back would use what may not be registered.
-     *
-     * @return their reports, in the same order
+     * may not be used: a call-back would use what may not be registered. Returns their reports, in the same order.
      */
     List<ProviderReport> register(List<Candidate> candidates) {
         final List<RegisteredProvider> made = new ArrayList<>(candidates.size());
@@ -311,10 +309,9 @@ final class ProviderRegistry {
 
     /**
      * Closes a provider and removes it. It may not be used meanwhile, so a call-back of it finds it gone. If anything
-     * fails it stays registered.
+     * fails it stays registered. Returns whether it was closed.
      *
      * @param release releases what the environment has of the provider
-     * @return whether it was closed
      */
     boolean close(RegisteredProvider provider, Runnable release, Failures failures) {
         boolean isClosed = false;

@@ -218,10 +218,7 @@ final class RegisteredProvider {
                 Optional.empty());
     }
 
-    /**
-     * Returns the options with {@link OptionKey#EXCLUSIVE} set, where the provider understands the key and it is not
-     * set.
-     */
+    /** Returns the options with {@link OptionKey#EXCLUSIVE} set, where the provider has the key and it is not set. */
     AllocatorOptions exclusive(AllocatorOptions wanted) {
         return knows(OptionKey.EXCLUSIVE) && wanted.value(OptionKey.EXCLUSIVE.name()) == null
                 ? wanted.with(OptionKey.EXCLUSIVE.name(), OptionKey.EXCLUSIVE.format(true), OptionPlace.RUNTIME)

@@ -46,10 +46,7 @@ public final class RunOptions {
         return shrinkTargets;
     }
 
-    /**
-     * {@return whether the run's streams are synchronized when it ends: {@code true} unless
-     * {@link #DISABLE_SYNCHRONIZE} is set}
-     */
+    /** {@return whether the run's streams are synchronized at its end: unless {@link #DISABLE_SYNCHRONIZE} is set} */
     public boolean isSynchronized() {
         return synchronize;
     }
@@ -94,11 +91,7 @@ public final class RunOptions {
             return this;
         }
 
-        /**
-         * Builds the options.
-         *
-         * @return the options
-         */
+        /** {@return the new options} */
         public RunOptions build() {
             return new RunOptions(this);
         }

@@ -171,10 +171,7 @@ public final class Session implements AutoCloseable {
         return allocators.find(location);
     }
 
-    /**
-     * {@return the session's allocators, one for each memory in the order of the devices, without those of read-only
-     * memory}
-     */
+    /** {@return the session's allocators, one for each memory in the order of devices, without read-only memory} */
     public List<ManagedAllocator> allocators() {
         return allocators.list();
     }
@@ -208,11 +205,7 @@ public final class Session implements AutoCloseable {
         return newArena(Arena.ofConfined());
     }
 
-    /**
-     * Creates an arena as {@link #newArena()} does, for use by several threads.
-     *
-     * @return the arena, which any thread closes
-     */
+    /** {@return a new arena, as {@link #newArena()} creates it, for use by several threads; any thread closes it} */
     public Arena newSharedArena() {
         return newArena(Arena.ofShared());
     }
@@ -548,10 +541,8 @@ public final class Session implements AutoCloseable {
     }
 
     /**
-     * Reports where the session's allocators come from, and which of its settings are effective. For a closed session
-     * the report covers only the allocators that still have live blocks.
-     *
-     * @return the report
+     * {@return a report of where the session's allocators come from, and which of its settings are effective} For a
+     * closed session the report covers only the allocators that still have live blocks.
      */
     public SessionReport report() {
         return new SessionReport(
@@ -566,10 +557,9 @@ public final class Session implements AutoCloseable {
     }
 
     /**
-     * Describes what this session's allocators hold, chunk by chunk, with all their users. May be called at any time;
-     * other calls wait for it as {@link allocator.spi.InspectableAllocator#inspect} says.
-     *
-     * @return the session, its devices, and those of its allocators that are not released
+     * {@return what this session's allocators hold, chunk by chunk, with all their users: the session, its devices, and
+     * those of its allocators that are not released} May be called at any time; other calls wait for it as
+     * {@link allocator.spi.InspectableAllocator#inspect} says.
      */
     public Snapshot snapshot() {
         return environment.snapshot(this);

@@ -215,11 +215,7 @@ public final class SessionOptions {
             return this;
         }
 
-        /**
-         * Builds the options.
-         *
-         * @return the options
-         */
+        /** {@return the new options} */
         public SessionOptions build() {
             return new SessionOptions(this);
         }

@@ -126,9 +126,8 @@ final class SessionPlanner {
     }
 
     /**
-     * Plans a session.
+     * Plans a session. The plan holds nothing yet.
      *
-     * @return the plan, which holds nothing yet
      * @throws allocator.spi.InvalidOptionException if a setting is not understood
      * @throws IllegalArgumentException if a requested device does not exist
      * @throws IllegalStateException if there is no device

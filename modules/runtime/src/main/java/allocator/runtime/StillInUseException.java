@@ -2,9 +2,7 @@ package allocator.runtime;
 
 import java.util.List;
 
-/**
- * Thrown when something cannot be closed, unregistered or replaced yet, because sessions, runs or memory depend on it.
- */
+/** Thrown when something cannot be closed, unregistered or replaced yet: sessions, runs or memory depend on it. */
 public final class StillInUseException extends IllegalStateException {
     private static final long serialVersionUID = 1L;
 

@@ -6,10 +6,7 @@ import allocator.spi.SyncStream;
 public final class LaneAccess {
     private LaneAccess() {}
 
-    /**
-     * Gives a stream a lane other than the main one, as contention would, unless it has such a lane, or there is but
-     * one.
-     */
+    /** Gives a stream a lane other than the main one, as contention would, unless it has one, or there is but one. */
     public static void leaveMainLane(BfcArena arena, SyncStream stream) {
         arena.lanes.choice.leaveMainLane(LaneChoice.requester(stream));
     }

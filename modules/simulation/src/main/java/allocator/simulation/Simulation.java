@@ -25,10 +25,7 @@ public final class Simulation {
     /** A program that failed, the settings of its system, and the violation. */
     public record Failed(Program program, String world, Throwable cause) {}
 
-    /**
-     * What a program did: the failure, if it failed, and a fingerprint of its schedule, the same whenever the program
-     * runs.
-     */
+    /** What a program did: its failure, if any, and a fingerprint of its schedule, the same whenever it runs. */
     public record Outcome(Optional<Failed> failed, long fingerprint) {}
 
     static {
@@ -80,10 +77,7 @@ public final class Simulation {
         }
     }
 
-    /**
-     * Leaves out operations and threads as long as the program still fails under some schedule; returns the smallest
-     * program found.
-     */
+    /** Leaves out operations and threads while the program still fails under some schedule; returns the smallest. */
     public static Failed shrink(Failed failed) {
         Failed smallest = failed;
         int part = Math.max(failed.program().operations() / 2, 1);

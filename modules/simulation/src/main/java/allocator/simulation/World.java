@@ -8,10 +8,7 @@ public interface World {
      */
     void perform(int thread, Op op);
 
-    /**
-     * Checks the whole, frees everything, closes and checks that nothing is out. Called by one thread after all others
-     * have ended.
-     */
+    /** Checks the whole, frees everything, closes and checks that nothing is out, on one thread after all others. */
     void finish();
 
     /** Returns the settings, for a report. */

@@ -150,10 +150,7 @@ public class FakeDevice implements Allocator, UnreturnedMemory {
         return allocCalls;
     }
 
-    /**
-     * Returns how often memory was offered to the device, by frees of live blocks and by {@link #returnAgain}, refused
-     * or not.
-     */
+    /** Returns how often frees of live blocks and {@link #returnAgain} offered memory to the device, refused or not. */
     public final synchronized int freeCalls() {
         return freeCalls;
     }

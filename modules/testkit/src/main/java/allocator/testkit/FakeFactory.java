@@ -97,9 +97,7 @@ public class FakeFactory implements EpFactory {
         return this;
     }
 
-    /**
-     * Sets what becomes of an allocator on its way to the caller of {@link #createAllocator}, who may get {@code null}.
-     */
+    /** Sets what becomes of an allocator on its way to the caller of {@link #createAllocator}; it may be null. */
     public final FakeFactory returned(UnaryOperator<Allocator> change) {
         returned = change;
         return this;

@@ -77,12 +77,11 @@ public final class FaultsInTurn {
 
     /**
      * Runs the program of a seed once for each of its device calls. In a build a run takes a {@link Share} of them, and
-     * the next run the calls beside.
+     * the next run the calls beside. Returns how many calls failed in all.
      *
      * @param seed the seed
      * @param forGood whether all calls after the one that fails do so, too
      * @param failure what a call throws
-     * @return how many calls failed in all
      * @throws AssertionError if something was lost or a number is untrue; it names seed and call
      */
     public long run(long seed, boolean forGood, Supplier<? extends Throwable> failure) {
@@ -243,9 +242,7 @@ public final class FaultsInTurn {
                             require(stats.bytesHeld() == out, "the device has given " + out + " bytes: " + stats));
         }
 
-        /**
-         * Once the device works again, a free, or where there is one a shrink, leaves no more than a new arena keeps.
-         */
+        /** Once the device works again, a free, or a shrink if there is one, leaves what a new arena keeps at most. */
         private void requireAllComesBack(Allocator memory) {
             live.forEach(memory::free);
             live.clear();

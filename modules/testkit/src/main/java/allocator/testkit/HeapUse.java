@@ -7,10 +7,7 @@ import java.lang.management.ManagementFactory;
 public final class HeapUse {
     private HeapUse() {}
 
-    /**
-     * Returns how many bytes the calling thread has allocated on the Java heap; only the difference of two calls is of
-     * use.
-     */
+    /** Returns the bytes that the calling thread has allocated on the Java heap; only differences are of use. */
     public static long ofThisThread() {
         return ((ThreadMXBean) ManagementFactory.getThreadMXBean()).getCurrentThreadAllocatedBytes();
     }

@@ -21,13 +21,12 @@ public final class OwnJvm {
     private OwnJvm() {}
 
     /**
-     * Runs a program.
+     * Runs a program, and returns what it printed.
      *
      * @param classPath a class of each jar or folder that the program needs, its own included
      * @param program has the method {@code main}
      * @param options of the JVM, beside {@link #QUICK}
      * @param arguments of the program
-     * @return what it printed
      * @throws AssertionError if it ends by an exception, or takes more than three minutes; with what it printed
      * @throws IOException if the program cannot be started
      * @throws InterruptedException if the thread is interrupted
@@ -38,13 +37,12 @@ public final class OwnJvm {
     }
 
     /**
-     * Runs a program.
+     * Runs a program, and returns what it printed.
      *
      * @param classPath the class path
      * @param program has the method {@code main}
      * @param options of the JVM, beside {@link #QUICK}
      * @param arguments of the program
-     * @return what it printed
      * @throws AssertionError if it ends by an exception, or takes more than three minutes; with what it printed
      * @throws IOException if the program cannot be started
      * @throws InterruptedException if the thread is interrupted

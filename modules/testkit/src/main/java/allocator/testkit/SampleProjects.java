@@ -41,14 +41,13 @@ public final class SampleProjects {
     }
 
     /**
-     * Copies and builds all samples. Maven and its local repository, where the libraries of others are, are those of
-     * the system properties {@code samples.maven} and {@code samples.libraries}.
+     * Copies and builds all samples, and returns them. Maven and its local repository, where the libraries of others
+     * are, are those of the system properties {@code samples.maven} and {@code samples.libraries}.
      *
      * @param samples {@code docs/samples}
      * @param folder an empty folder
      * @param repository has this project's artifacts
      * @param options of Maven
-     * @return the built samples
      * @throws AssertionError if the build fails; with what Maven printed
      * @throws IOException if a file cannot be copied
      * @throws InterruptedException if the thread is interrupted

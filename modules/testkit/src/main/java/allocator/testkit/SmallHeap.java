@@ -13,9 +13,7 @@ public final class SmallHeap {
     /** Each size that does not fit any more costs two collections of the heap, which take most of the time. */
     private static final int SMALLER = 32;
 
-    /**
-     * A call that succeeds has all it needs; a little more heap may let it do what it can do without, such as a log.
-     */
+    /** A call that succeeds has all it needs; more heap may let it do what it can do without, such as a log. */
     private static final int ENOUGH_SUCCESSES = 40;
 
     private static final int MOST_PIECES = 20_000;

@@ -2,10 +2,7 @@ package allocator.trace;
 
 import java.util.Arrays;
 
-/**
- * The live blocks with their ids, sizes and streams, each in a slot that is reused after the free. Not safe for use by
- * several threads.
- */
+/** The live blocks with ids, sizes and streams, each in a slot that is reused after the free. Not thread-safe. */
 final class BlockTable {
     private long[] ids = new long[256];
     private long[] byteSizes = new long[256];

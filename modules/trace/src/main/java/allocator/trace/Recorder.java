@@ -59,11 +59,10 @@ public final class Recorder implements AutoCloseable {
     }
 
     /**
-     * Returns an allocator that forwards to another one and records its allocations and frees. It implements the same
+     * {@return an allocator that forwards to another one and records its allocations and frees} It implements the same
      * interfaces of the SPI.
      *
      * @param allocator the allocator; wrap it only once
-     * @return the wrapper
      */
     public Allocator wrap(Allocator allocator) {
         return new RecordedAllocator(this, allocator);

@@ -80,25 +80,21 @@ public record ReplayResult(
     }
 
     /**
-     * Returns the overhead of the arena: peak bytes held divided by peak bytes requested.
-     *
-     * @return the ratio, {@link Double#NaN} if nothing was requested, or what was held is not counted
+     * {@return the overhead of the arena: peak bytes held divided by peak bytes requested; {@link Double#NaN} if
+     * nothing was requested, or what was held is not counted}
      */
     public double heldOverRequested() {
         return peakRequestedBytes == 0 || !isCounted ? Double.NaN : (double) peakHeldBytes / peakRequestedBytes;
     }
 
-    /**
-     * {@return the peak of the bytes of the physical pages that the allocator had; empty if it does not count pages}
-     */
+    /** {@return the peak of the bytes of the allocator's physical pages; empty if it does not count pages} */
     public OptionalLong peakPhysicalBytes() {
         return counterAtEnd("PeakPhysicalBytes");
     }
 
     /**
-     * Returns the peak of the bytes of addresses to which pages were mapped. A page that is mapped twice counts twice.
-     *
-     * @return the bytes; empty if the allocator does not count pages
+     * {@return the peak of the bytes of addresses to which pages were mapped; empty if the allocator does not count
+     * pages} A page that is mapped twice counts twice.
      */
     public OptionalLong peakMappedBytes() {
         return counterAtEnd("PeakMappedBytes");

@@ -52,10 +52,9 @@ public final class Trace {
     }
 
     /**
-     * Reads a file.
+     * {@return the trace of a file, named after the file without its folders}
      *
      * @param file the trace, plain or gzip
-     * @return the trace, named after the file without its folders
      * @throws TraceException if the file cannot be read or is not a trace
      */
     public static Trace read(Path file) throws TraceException {
@@ -65,10 +64,9 @@ public final class Trace {
     }
 
     /**
-     * Reads one of the traces that come with this module.
+     * {@return one of the traces that come with this module, named like its file}
      *
      * @param name one of {@link #bundledNames}
-     * @return the trace, named like its file
      * @throws TraceException if the module's own file cannot be read
      * @throws IllegalArgumentException if there is no such trace
      */
@@ -89,9 +87,7 @@ public final class Trace {
         return new Trace(file, collector);
     }
 
-    /**
-     * {@return the names of the traces that come with this module, recorded from real models; the first is the default}
-     */
+    /** {@return the names of the traces of real models that come with this module; the first is the default} */
     public static List<String> bundledNames() {
         return BUNDLED;
     }
@@ -132,20 +128,18 @@ public final class Trace {
     }
 
     /**
-     * Returns whether an event is an allocation.
+     * {@return whether an event is an allocation, by {@code reserve} too, not a free}
      *
      * @param event number of the event, from 0
-     * @return {@code true} for an allocation, by {@code reserve} too, {@code false} for a free
      */
     public boolean isAllocation(int event) {
         return slots[event] >= 0;
     }
 
     /**
-     * Returns whether an event is an allocation by {@code reserve}.
+     * {@return whether an event is an allocation by {@code reserve}, not another allocation or a free}
      *
      * @param event number of the event, from 0
-     * @return {@code true} for a reserve, {@code false} for another allocation or a free
      */
     public boolean isReserve(int event) {
         return reserves.get(event);
@@ -157,10 +151,9 @@ public final class Trace {
     }
 
     /**
-     * Returns the slot of an event's block.
+     * {@return the slot of an event's block, from 0 to below {@link #slotCount}}
      *
      * @param event number of the event, from 0
-     * @return the slot, from 0 to below {@link #slotCount}
      */
     public int slot(int event) {
         final int slot = slots[event];
@@ -168,10 +161,9 @@ public final class Trace {
     }
 
     /**
-     * Returns the size of an event's block.
+     * {@return the size of an event's block in bytes, as allocated}
      *
      * @param event number of the event, from 0
-     * @return bytes, as allocated
      */
     public long byteSize(int event) {
         return byteSizes[event];

@@ -81,10 +81,9 @@ public record TraceSummary(
     public record Sizes(long from, long to, int blocks, long bytes) {}
 
     /**
-     * Summarizes a trace.
+     * {@return a summary of what a trace holds}
      *
      * @param trace the trace
-     * @return what it holds
      */
     public static TraceSummary of(Trace trace) {
         final Counts counts = new Counts(trace);

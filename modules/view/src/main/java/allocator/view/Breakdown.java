@@ -109,20 +109,18 @@ public final class Breakdown {
     }
 
     /**
-     * Returns the bytes of all chunks in a state.
+     * {@return the bytes of all chunks in a state}
      *
      * @param state the state
-     * @return the bytes
      */
     public long bytes(State state) {
         return bytes.getOrDefault(state, 0L);
     }
 
     /**
-     * Returns the largest chunk in a state.
+     * {@return the bytes of the largest chunk in a state; {@code 0} if there is none}
      *
      * @param state the state
-     * @return its bytes; {@code 0} if there is none
      */
     public long largest(State state) {
         return largest.getOrDefault(state, 0L);

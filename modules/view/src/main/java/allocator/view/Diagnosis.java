@@ -54,10 +54,9 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
     public record Fact(String name, long bytes, String note) {}
 
     /**
-     * Examines the failure of a snapshot.
+     * {@return the diagnosis of a snapshot's failure; empty if the snapshot was not taken for a failure}
      *
      * @param snapshot the snapshot
-     * @return the diagnosis; empty if the snapshot was not taken for a failure
      */
     public static Optional<Diagnosis> of(Snapshot snapshot) {
         final Failure failure = snapshot.failure();

@@ -17,22 +17,20 @@ public final class Page {
     private Page() {}
 
     /**
-     * Makes the page of a snapshot.
+     * {@return the page of a snapshot: the file's text, in UTF-8}
      *
      * @param name the name of the snapshot, for the title
      * @param snapshot the snapshot
-     * @return the file's text, in UTF-8
      */
     public static String of(String name, Snapshot snapshot) {
         return PageTemplate.fill(name, PageJson.of(name, snapshot));
     }
 
     /**
-     * Makes the page of a trace, with policies side by side.
+     * {@return the page of a trace, with policies side by side: the file's text, in UTF-8}
      *
      * @param name the name of the trace, for the title
      * @param profiles the profiles of the trace, the one to be shown first at the front; at least one
-     * @return the file's text, in UTF-8
      * @throws IllegalArgumentException if there is no profile
      */
     public static String of(String name, List<TraceProfile> profiles) {
@@ -43,23 +41,21 @@ public final class Page {
     }
 
     /**
-     * Makes the page of what was observed: a timeline, and the memory at some moments.
+     * {@return the page of what was observed, a timeline and the memory at some moments: the file's text, in UTF-8}
      *
      * @param name the name of what was observed, for the title
      * @param timeline the observation
-     * @return the file's text, in UTF-8
      */
     public static String of(String name, Timeline timeline) {
         return PageTemplate.fill(name, PageJson.of(name, timeline));
     }
 
     /**
-     * Makes the page of a plan: its blocks, time across and offset up, and the largest ones as a table. If the file
-     * would be larger than 8 MiB, the smallest blocks are drawn together.
+     * {@return the page of a plan: its blocks, time across and offset up, and the largest ones as a table; the file's
+     * text, in UTF-8} If the file would be larger than 8 MiB, the smallest blocks are drawn together.
      *
      * @param name the name of what was planned, for the title
      * @param plan the blocks and their offsets
-     * @return the file's text, in UTF-8
      */
     public static String of(String name, PlannedBlocks plan) {
         int shown = plan.instance().size();
@@ -74,11 +70,10 @@ public final class Page {
     }
 
     /**
-     * Makes the page of tables.
+     * {@return the page of tables: the file's text, in UTF-8}
      *
      * @param name the title
      * @param report the tables
-     * @return the file's text, in UTF-8
      */
     public static String of(String name, Report report) {
         return PageTemplate.fill(name, ShownJson.of(json -> {

@@ -25,11 +25,10 @@ public final class SnapshotFile {
     private SnapshotFile() {}
 
     /**
-     * Returns whether a file begins as a snapshot does, with an opening brace; a trace does not. A byte order mark
-     * before it does not matter.
+     * {@return whether a file begins as a snapshot does, with an opening brace; {@code false} if it cannot be read} A
+     * trace does not. A byte order mark before it does not matter.
      *
      * @param file the file
-     * @return whether it does; {@code false} if it cannot be read
      */
     public static boolean looksLikeOne(Path file) {
         try (var in = Files.newInputStream(file)) {
@@ -42,10 +41,9 @@ public final class SnapshotFile {
     }
 
     /**
-     * Reads a snapshot. Fields that this version does not know are ignored.
+     * {@return the snapshot of a file} Fields that this version does not know are ignored.
      *
      * @param file the file
-     * @return the snapshot
      * @throws SnapshotException if the file cannot be read, is not a snapshot, is truncated or has impossible values,
      *     or its version is greater than this reader's
      */

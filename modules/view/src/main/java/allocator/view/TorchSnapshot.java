@@ -64,10 +64,9 @@ public final class TorchSnapshot {
     }
 
     /**
-     * Makes the pickle of a snapshot.
+     * {@return the pickle of a snapshot: the file's content}
      *
      * @param snapshot the snapshot
-     * @return the file's content
      */
     public static byte[] of(Snapshot snapshot) {
         final ByteArrayOutputStream out = new ByteArrayOutputStream();

@@ -128,10 +128,9 @@ final class BlockRegion extends BumpRegion {
     }
 
     /**
-     * Frees a block that was {@linkplain #find found}.
+     * Frees a block that was {@linkplain #find found}. Returns its size.
      *
      * @param stamp the sync id of the lane's stream
-     * @return its size
      */
     long free(int block, long stamp) {
         final long freed = sizes[block];

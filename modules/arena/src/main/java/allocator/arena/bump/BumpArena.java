@@ -254,11 +254,10 @@ public final class BumpArena extends ChainedArena {
     }
 
     /**
-     * Returns whether a block allocated in a given generation is live.
+     * {@return whether a block allocated in a given generation is live: no reset or rollback has freed it since}
      *
      * @param address the address of the block, or of any byte in it
      * @param allocatedIn {@link #generation} as read right after the allocation
-     * @return whether no reset or rollback has freed it since
      */
     public boolean isLive(long address, long allocatedIn) {
         requireOwner();

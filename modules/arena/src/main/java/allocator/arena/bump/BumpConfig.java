@@ -52,21 +52,19 @@ public record BumpConfig(long initialBytes, long growthBytes, long maxBytes) {
     }
 
     /**
-     * Returns the configuration of an arena with a single region.
+     * {@return the configuration of an arena with a single region}
      *
      * @param byteSize size of the region in bytes
-     * @return the configuration
      */
     public static BumpConfig fixed(long byteSize) {
         return new BumpConfig(byteSize, 0, 0);
     }
 
     /**
-     * Returns the configuration of an arena that grows without limit, by regions of one size. A larger request gets a
+     * {@return the configuration of an arena that grows without limit, by regions of one size} A larger request gets a
      * region of its size.
      *
      * @param byteSize size of a region in bytes
-     * @return the configuration
      */
     public static BumpConfig growing(long byteSize) {
         return new BumpConfig(byteSize, byteSize, 0);

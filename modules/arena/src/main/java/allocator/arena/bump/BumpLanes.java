@@ -105,9 +105,8 @@ final class BumpLanes {
 
     /**
      * Allocates and counts a block: in the lane's current region, or else in one of the kinds and in the order that
-     * {@link BumpAllocator} states, which becomes the current one unless it is for one request.
-     *
-     * @return the block's address; {@code 0} if the limit or the device has no memory for it
+     * {@link BumpAllocator} states, which becomes the current one unless it is for one request. Returns the block's
+     * address; {@code 0} if the limit or the device has no memory for it.
      */
     long allocate(long byteSize, BumpLane lane) {
         final BlockRegion current = lane.current;
@@ -207,11 +206,7 @@ final class BumpLanes {
         return high;
     }
 
-    /**
-     * Takes a reserve and counts it.
-     *
-     * @return its address; {@code 0} if the limit or the device has no memory for it
-     */
+    /** Takes and counts a reserve. Returns its address; {@code 0} if the limit or the device has no memory for it. */
     long reserve(long byteSize) {
         BlockRegion region = take(byteSize, Kind.RESERVE);
         if (region == null && relieve(common) > 0) {

@@ -25,10 +25,8 @@ public record BumpStats(
         long fallbackBytes,
         long resets) {
     /**
-     * Returns the free bytes of what is held. A request may find less: a region's end is skipped if the request does
-     * not fit there, and alignment takes padding.
-     *
-     * @return {@code bytesHeld - bytesInUse}, {@code 0} before the first region
+     * {@return the free bytes of what is held: {@code bytesHeld - bytesInUse}, {@code 0} before the first region} A
+     * request may find less: a region's end is skipped if the request does not fit there, and alignment takes padding.
      */
     public long freeBytes() {
         return bytesHeld - bytesInUse;

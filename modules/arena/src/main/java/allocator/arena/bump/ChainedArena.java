@@ -80,18 +80,10 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
      */
     public abstract void reset();
 
-    /**
-     * Returns the generation of blocks allocated now.
-     *
-     * @return the generation, which increases with every reset and rollback, and with the close of a shared arena
-     */
+    /** {@return the generation of blocks allocated now, raised by each reset, rollback, and close of a shared arena} */
     public abstract long generation();
 
-    /**
-     * Returns the counters. While other threads allocate, the values may be of slightly different moments.
-     *
-     * @return their current values
-     */
+    /** {@return the counters, whose values may be of slightly different moments while other threads allocate} */
     public abstract BumpStats stats();
 
     static boolean isAlignment(long byteAlignment) {
@@ -125,11 +117,7 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
     /** Returns the bytes left in the current region. */
     abstract long room();
 
-    /**
-     * Returns the memory that the arena serves.
-     *
-     * @return the upstream allocator's info
-     */
+    /** {@return the memory that the arena serves: the upstream allocator's info} */
     public MemoryInfo info() {
         return chain.source.info();
     }

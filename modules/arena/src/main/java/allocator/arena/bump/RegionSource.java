@@ -113,10 +113,8 @@ final class RegionSource {
     }
 
     /**
-     * Gives the memory of a region back.
-     *
-     * @return false if the upstream allocator threw anything but a {@link DeviceException}, against its contract, so
-     *     that the memory is still held
+     * Gives the memory of a region back. Returns false if the upstream allocator threw anything but a
+     * {@link DeviceException}, against its contract, so that the memory is still held.
      */
     boolean giveBack(BumpRegion region) {
         final boolean wasCalled = isCalled;

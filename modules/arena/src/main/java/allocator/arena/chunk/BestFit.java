@@ -345,9 +345,7 @@ public class BestFit extends ChunkStore {
     /**
      * Rebuilds all that follows from the chunks after an operation failed half way. A chunk that was being taken is
      * free again, and everything else is as the chunks' records say. Takes time proportional to the number of chunks.
-     * If it fails itself, it can be repeated.
-     *
-     * @return what is live now
+     * If it fails itself, it can be repeated. Returns what is live now.
      */
     public final Repair.Live repair() {
         return Repair.of(this);
@@ -432,9 +430,7 @@ public class BestFit extends ChunkStore {
         return chunks.stamp(chunk);
     }
 
-    /**
-     * Adds the streams that own memory in a region to {@code owners}, by id: a stream's own methods may do anything.
-     */
+    /** Adds the streams that own memory in a region to {@code owners}, by id: their own methods may do anything. */
     public final void addOwners(Region region, Map<Long, SyncStream> owners) {
         for (int chunk = region.first; chunk != NONE; chunk = chunks.next(chunk)) {
             final SyncStream stream = stream(chunk);
@@ -454,9 +450,7 @@ public class BestFit extends ChunkStore {
         return streamSearch.largestFor(slot(requester));
     }
 
-    /**
-     * Returns the slot of a requester in regions that are only addresses, where the classes of unbound memory are late.
-     */
+    /** Returns the slot of a requester in regions that are only addresses, with late classes of unbound memory. */
     protected final Slot slotForAddresses(@Nullable SyncStream requester) {
         ensureClasses(unbound);
         return slot(requester);

@@ -300,10 +300,7 @@ class ChunkStore {
         }
     }
 
-    /**
-     * Merges a free chunk that is in no index with the next one if that is free and may be merged, and returns the size
-     * of the result.
-     */
+    /** Merges a free chunk that is in no index with the next one if free and mergeable; returns the result's size. */
     final long mergeWithNext(Region region, int chunk, long offset, long granules) {
         final int next = chunks.next(chunk);
         if (next == NONE || !chunks.isFree(next) || !haveMergeableOwners(chunk, next)) {

@@ -117,7 +117,7 @@ final class Chunks {
     }
 
     /**
-     * Takes a free chunk up to {@code offset} into use. The rest of it becomes a free chunk.
+     * Takes a free chunk up to {@code offset} into use, and returns the rest of it, which becomes a free chunk.
      *
      * @param chunk the chunk
      * @param offset where the rest begins
@@ -125,7 +125,6 @@ final class Chunks {
      * @param restEnds its untouched ends, from {@link #ends}
      * @param owner the owner of what is in use
      * @param requested the bytes that the caller requested
-     * @return the rest
      */
     int takeFront(int chunk, long offset, long ownedRest, long restEnds, int owner, long requested) {
         final int next = next(chunk);
@@ -146,7 +145,7 @@ final class Chunks {
     }
 
     /**
-     * Splits a free chunk at {@code offset}.
+     * Splits a free chunk at {@code offset}, and returns the right part.
      *
      * @param left the chunk, of which the left part keeps the record
      * @param offset where the right part begins
@@ -154,7 +153,6 @@ final class Chunks {
      * @param leftEnds its untouched ends, from {@link #ends}
      * @param rightOwned the same of the right part
      * @param rightEnds the same of the right part
-     * @return the right part
      */
     int split(int left, long offset, long leftOwned, long leftEnds, long rightOwned, long rightEnds) {
         final int next = next(left);

@@ -32,9 +32,8 @@ public final class ConsistencyCheck {
     }
 
     /**
-     * Checks a placement.
+     * Checks a placement, and returns the check for its sums.
      *
-     * @return the check, for its sums
      * @throws IllegalStateException at the first contradiction
      */
     public static ConsistencyCheck of(BestFit placement) {

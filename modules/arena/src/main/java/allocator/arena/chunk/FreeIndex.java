@@ -223,9 +223,8 @@ final class FreeIndex {
     }
 
     /**
-     * Finds the entry with the least key that is at least {@code key}.
-     *
-     * @return its chunk, whose key is {@link #foundKey}; {@link #NONE} if there is none
+     * Finds the entry with the least key that is at least {@code key}. Returns its chunk, whose key is
+     * {@link #foundKey}; {@link #NONE} if there is none.
      */
     int ceiling(long key) {
         final int index = classOf(key);

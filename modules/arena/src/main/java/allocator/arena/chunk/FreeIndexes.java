@@ -1,9 +1,6 @@
 package allocator.arena.chunk;
 
-/**
- * The free chunks of an owner, or of all owners but slot 0, and their untouched heads and tails under keys of their
- * own.
- */
+/** The free chunks of an owner, or of all owners but slot 0; their untouched heads and tails under keys apart. */
 class FreeIndexes {
     /** The entries from which on classes pay: more than a node of the one class's tree holds. */
     static final int FEW = SortedTrees.FANOUT;

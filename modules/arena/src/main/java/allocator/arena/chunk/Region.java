@@ -54,10 +54,7 @@ public final class Region {
     /** Whether there was no other region when this one was added. */
     private final boolean isFirst;
 
-    /**
-     * The chunk at the start. A chunk keeps its handle until it is joined to the one before it, so this one always
-     * does.
-     */
+    /** The chunk at the start. A chunk keeps its handle until joined to the one before it, so this one always does. */
     int first = NO_CHUNK;
 
     /** Chunks in use, slabs included. */
@@ -66,10 +63,7 @@ public final class Region {
     /** Frees so far. */
     long frees;
 
-    /**
-     * By window: 0 if no chunk starts there, a handle plus one, the complement of a table, or a slab from {@link #SLAB}
-     * on.
-     */
+    /** By window: 0 if no chunk starts there, a handle plus one, a table's complement, or a slab from {@link #SLAB}. */
     private int[] head = new int[0];
 
     /** The windows from {@link #MAX_HEAD} on. */
@@ -292,9 +286,7 @@ public final class Region {
         return chunk != Chunks.NONE && store.chunks.offset(chunk) == offset ? chunk : Chunks.NONE;
     }
 
-    /**
-     * Returns an empty array for the entries of the first windows, with room for chunks up to one at {@code offset}.
-     */
+    /** Returns an empty array for entries of the first windows, with room for chunks up to one at {@code offset}. */
     int[] headUpTo(long offset) {
         final long length = window(offset) + 1 + Math.max(window(offset) >> 2, LEAST_GROWTH);
         return new int[(int) Math.min(length, head.length)];

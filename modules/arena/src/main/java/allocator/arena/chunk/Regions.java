@@ -30,10 +30,7 @@ public final class Regions {
     private long granules;
     private long largest;
 
-    /**
-     * The regions found last, by some bits of the address: saves the search, and with it branches that are hard to
-     * predict.
-     */
+    /** The regions found last, by some bits of the address: saves the search, with its badly predicted branches. */
     private final @Nullable Region[] recent = new Region[RECENT];
 
     private static long ordered(long address) {

@@ -149,11 +149,7 @@ final class SortedTrees {
         return node;
     }
 
-    /**
-     * Inserts a key that the tree does not have. Call {@link #ensureSpare} before.
-     *
-     * @return the tree after the change
-     */
+    /** Inserts a key that the tree lacks. Call {@link #ensureSpare} before. Returns the tree after the change. */
     int insert(int tree, long key, int value) {
         if (tree == EMPTY) {
             return create(key, value);
@@ -221,11 +217,7 @@ final class SortedTrees {
         return tree(root, height(tree) + 1);
     }
 
-    /**
-     * Removes a key that the tree has.
-     *
-     * @return the tree after the change
-     */
+    /** Removes a key that the tree has. Returns the tree after the change. */
     int remove(int tree, long key) {
         final int leaf = descend(tree, key);
         removeSorted(leaf, key);
@@ -256,9 +248,8 @@ final class SortedTrees {
     }
 
     /**
-     * Joins a child of {@code parent} with a neighbour if both have few keys. An empty child is always removed.
-     *
-     * @return the index of the entry of {@code parent} to remove, {@link #NONE} if nothing was joined
+     * Joins a child of {@code parent} with a neighbour if both have few keys. An empty child is always removed. Returns
+     * the index of the entry of {@code parent} to remove, {@link #NONE} if nothing was joined.
      */
     private int joinWithNeighbour(int parent, int index, boolean isInner) {
         final int[] children = values;

@@ -194,9 +194,7 @@ final class StreamSearch implements LongConsumer {
         return Math.min(requester.stream.lastWaitedSyncId(owner.stream), Chunks.MAX_STAMP);
     }
 
-    /**
-     * Returns the first chunk of an owner with a stamp below {@code waited} if it fits better, or else {@code best}.
-     */
+    /** Returns the first chunk of an owner with a stamp below {@code waited} if it fits better, else {@code best}. */
     private int findUsable(long least, FreeIndex free, long waited, int best) {
         int chunk = waited == 0 ? NONE : free.ceiling(least);
         while (chunk != NONE) {

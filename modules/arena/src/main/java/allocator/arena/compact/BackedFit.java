@@ -28,9 +28,7 @@ public final class BackedFit extends BestFit {
 
     private final PageTable table;
 
-    /**
-     * What {@link #findLeastLacking} has found: the cost of what a request lacks, in a fit with a key, at an address.
-     */
+    /** What {@link #findLeastLacking} found: the cost of what a request lacks, in a fit with a key, at an address. */
     private int leastLacking;
 
     private int best;
@@ -116,14 +114,13 @@ public final class BackedFit extends BestFit {
     /**
      * Takes memory where the least is to be backed, if anything is: {@link #isBacked} says whether. If so, nothing of
      * what backs it counts as used: the caller backs what is missing, and counts all of it, or ends it with
-     * {@link #freeUnbacked}.
+     * {@link #freeUnbacked}. Returns the address, {@link #NO_ADDRESS} if no free chunk that is large enough can be
+     * backed now, or each costs more.
      *
      * @param granules granules needed, at least 1
      * @param requested bytes that the caller requested, to be remembered
      * @param requester the stream that requests it, {@code null} for none
      * @param most the most that it may cost to back it, as {@link PageTable#lacks} counts it
-     * @return the address, {@link #NO_ADDRESS} if no free chunk that is large enough can be backed now, or each costs
-     *     more
      */
     public long takeLeastLacking(long granules, long requested, @Nullable SyncStream requester, int most) {
         final Slot slot = slotForAddresses(requester);
@@ -147,9 +144,7 @@ public final class BackedFit extends BestFit {
         return address;
     }
 
-    /**
-     * Returns whether there was a free chunk for the last {@link #takeLeastLacking}, be it one that it could not take.
-     */
+    /** Returns whether there was a free chunk for the last {@link #takeLeastLacking}, be it one it could not take. */
     public boolean hasFit() {
         return hasFit;
     }
@@ -159,9 +154,7 @@ public final class BackedFit extends BestFit {
         return leastLacking == 0;
     }
 
-    /**
-     * Finds where a request lacks the least: among the best fits, the smallest one, and among its addresses the first.
-     */
+    /** Finds where a request lacks the least: the smallest of the best fits, and the first of its addresses. */
     private void findLeastLacking(long granules, @Nullable SyncStream requester, Slot slot) {
         leastLacking = IMPOSSIBLE;
         if (granules > MOST_GRANULES) {
@@ -276,9 +269,7 @@ public final class BackedFit extends BestFit {
         table.unbind(stream);
     }
 
-    /**
-     * Counts the uses of what backs the regions once more, from the chunks. Takes time proportional to their number.
-     */
+    /** Counts the uses of what backs the regions again, from the chunks. Takes time proportional to their number. */
     public void recount() {
         table.clear();
         for (int i = 0; i < regions().count(); i++) {

@@ -39,12 +39,11 @@ public final class IdleExtents {
     }
 
     /**
-     * Returns an idle extent that a requester may use at any place: the largest one up to a size, or else the smallest
-     * one up to a greater size; the one with the fewest mappings if there are several.
+     * {@return an idle extent that a requester may use at any place: the largest one up to a size, or else the smallest
+     * one up to a greater size; the one with the fewest mappings if there are several; {@link #NONE} if there is none}
      *
      * @param wanted the size in pages that is wanted
      * @param most the greatest possible size
-     * @return {@link #NONE} if there is none
      */
     public int find(int wanted, int most, @Nullable SyncStream requester) {
         return find(wanted, most, 1, extent -> mayMove(extent, requester));
@@ -87,12 +86,11 @@ public final class IdleExtents {
     }
 
     /**
-     * Returns an idle extent that no stream may still use: the largest one up to a size, or else the smallest one up to
-     * a greater size.
+     * {@return an idle extent that no stream may still use: the largest one up to a size, or else the smallest one up
+     * to a greater size; {@link #NONE} if there is none}
      *
      * @param wanted the size in pages that is wanted
      * @param most the greatest possible size
-     * @return {@link #NONE} if there is none
      */
     public int releasable(int wanted, long most) {
         return find(wanted, most, NONE, this::isReleasable);

@@ -142,9 +142,8 @@ final class LastFrees {
     }
 
     /**
-     * Returns which stream may still use what was freed.
-     *
-     * @return its id; {@link #NO_STREAM} for none, {@link #SEVERAL_STREAMS} for several, or one that is not known
+     * {@return the id of the stream that may still use what was freed; {@link #NO_STREAM} for none,
+     * {@link #SEVERAL_STREAMS} for several, or one that is not known}
      */
     long pending(int index) {
         if (isNone(index)) {

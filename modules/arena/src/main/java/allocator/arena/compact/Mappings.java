@@ -125,10 +125,9 @@ public final class Mappings {
     }
 
     /**
-     * Removes a mapping.
+     * Removes a mapping. Returns the extent's other mappings.
      *
      * @param list the extent's mappings
-     * @return the extent's other mappings
      */
     int remove(int mapping, int size, int list) {
         for (int place = mapping; place < mapping + size; place++) {

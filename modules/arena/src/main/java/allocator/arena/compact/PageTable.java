@@ -99,9 +99,7 @@ public final class PageTable {
         return Mappings.firstOf(entry) + extents.size(Mappings.extentOf(entry));
     }
 
-    /**
-     * Returns whether there is a mapping at a place of a range, of which this is the entry, that a requester may use.
-     */
+    /** Returns whether a mapping that a requester may use is at a place of a range, of which this is the entry. */
     private boolean isUsable(long entry, int first, int last, @Nullable SyncStream requester) {
         if (entry <= 0) {
             return false;
@@ -482,12 +480,11 @@ public final class PageTable {
     }
 
     /**
-     * Returns up to where a part of a range is mapped, or not mapped, as its first byte is, and to where the same
-     * stream may still use it.
+     * {@return up to where a part of a range is mapped, or not mapped, as its first byte is, and to where the same
+     * stream may still use it: an address behind the first, at most the end}
      *
      * @param address the first address
      * @param end the first address behind the part
-     * @return an address behind the first, at most the end
      */
     public long sameMapping(long address, long end) {
         final long backing = backing(address);

@@ -28,25 +28,16 @@ import allocator.spi.OutOfMemoryException;
  * <p>The user makes one call at a time; implementations need not be safe for use by several threads.
  */
 public interface PageSource extends AutoCloseable {
-    /**
-     * Returns the memory that the pages are of.
-     *
-     * @return the same description at each call
-     */
+    /** {@return the memory that the pages are of, the same description at each call} */
     MemoryInfo info();
 
-    /**
-     * Returns the size of a page.
-     *
-     * @return bytes, a power of two, at least 4096; the same at each call
-     */
+    /** {@return the size of a page in bytes, a power of two, at least 4096; the same at each call} */
     long pageBytes();
 
     /**
-     * Returns how much memory there is in all for the process, in use or not. The ranges that an arena reserves are at
-     * most twice as long together.
+     * {@return how much memory there is in all for the process, in use or not: bytes, at least {@link #pageBytes}} The
+     * ranges that an arena reserves are at most twice as long together.
      *
-     * @return bytes, at least {@link #pageBytes}
      * @throws DeviceException if the device or the system fails
      */
     long memoryBytes();

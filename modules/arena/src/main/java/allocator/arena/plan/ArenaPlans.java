@@ -40,11 +40,10 @@ public final class ArenaPlans {
     }
 
     /**
-     * Prepares plans.
+     * {@return the prepared plans, {@link #NONE} for an empty list}
      *
      * @param names a name for each, for messages
      * @param plans the plans
-     * @return the plans, {@link #NONE} for an empty list
      * @throws IllegalArgumentException if a plan has no blocks or no offsets, or an offset is not a multiple of
      *     {@link OptionKey#SIZE_GRANULARITY}; the message names the plan
      */
@@ -160,20 +159,12 @@ public final class ArenaPlans {
                 key, Objects.requireNonNull(options.value(key)), "usable: " + reason, options.origin(key));
     }
 
-    /**
-     * Returns whether there is none.
-     *
-     * @return whether there is no plan
-     */
+    /** {@return whether there is no plan} */
     public boolean isEmpty() {
         return table == null;
     }
 
-    /**
-     * Returns the bytes that an allocator takes for the plans: what the highest one needs.
-     *
-     * @return bytes, {@code 0} without plans
-     */
+    /** {@return the bytes an allocator takes for the plans: what the highest one needs; {@code 0} without plans} */
     public long height() {
         return table == null ? 0 : table.height();
     }

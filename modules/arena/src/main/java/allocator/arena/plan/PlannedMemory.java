@@ -38,9 +38,7 @@ final class PlannedMemory {
     /** Read without a lock: it changes only while no block is live. */
     private volatile long base = NO_ADDRESS;
 
-    /**
-     * The first store of every change, and the last: a change that finds it true comes after one that broke the plan.
-     */
+    /** The first and last store of every change: a change that finds it true comes after one that broke the plan. */
     private boolean isChanging;
 
     /** How many runs are to pass until memory is asked for again, and how many passed the last time. */

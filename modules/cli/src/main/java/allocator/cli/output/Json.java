@@ -25,11 +25,10 @@ public final class Json {
     public Json() {}
 
     /**
-     * Adds a field.
+     * {@return this object, with one more field}
      *
      * @param name its name
      * @param value its value
-     * @return this object
      */
     public Json put(String name, @Nullable Object value) {
         fields.put(name, value);
@@ -37,23 +36,21 @@ public final class Json {
     }
 
     /**
-     * Adds an array.
+     * {@return this object, with one more array}
      *
      * @param name its name
      * @param items what it is made of
      * @param element makes an element
      * @param <T> the type of the items
-     * @return this object
      */
     public <T> Json put(String name, List<T> items, Function<T, Json> element) {
         return put(name, items.stream().map(element).toList());
     }
 
     /**
-     * Reads an object.
+     * {@return the object that a text holds; whole numbers are {@code Long}, others {@code Double}}
      *
      * @param text the text of one object
-     * @return the object; whole numbers are {@code Long}, others {@code Double}
      * @throws IOException if the text is no object
      */
     public static Json read(String text) throws IOException {
@@ -93,40 +90,33 @@ public final class Json {
         };
     }
 
-    /**
-     * Returns the fields.
-     *
-     * @return the values by name, in their order
-     */
+    /** {@return the values of the fields by name, in their order} */
     public Map<String, @Nullable Object> fields() {
         return Collections.unmodifiableMap(fields);
     }
 
     /**
-     * Returns a whole number.
+     * {@return a whole number; -1 if there is none}
      *
      * @param name its name
-     * @return the number; -1 if there is none
      */
     public long number(String name) {
         return fields.get(name) instanceof Number number ? number.longValue() : -1;
     }
 
     /**
-     * Returns a text.
+     * {@return a text; empty if there is none}
      *
      * @param name its name
-     * @return the text; empty if there is none
      */
     public String text(String name) {
         return fields.get(name) instanceof String text ? text : "";
     }
 
     /**
-     * Returns the objects of an array.
+     * {@return the objects of an array; none if there is no array}
      *
      * @param name its name
-     * @return the objects; none if there is no array
      */
     public List<Json> objects(String name) {
         return fields.get(name) instanceof List<?> values
@@ -135,10 +125,9 @@ public final class Json {
     }
 
     /**
-     * Returns a value as indented text of ASCII characters.
+     * {@return a value as indented text of ASCII characters, with a line end}
      *
      * @param value the value
-     * @return the text, with a line end
      */
     public static String text(Object value) {
         final StringWriter text = new StringWriter();

@@ -9,10 +9,9 @@ public final class Sizes {
     private Sizes() {}
 
     /**
-     * Returns four significant digits and a unit, such as {@code 541.0 MiB}.
+     * {@return a text of four significant digits and a unit, such as {@code 541.0 MiB}}
      *
      * @param bytes the size
-     * @return the text
      */
     public static String human(long bytes) {
         double value = bytes;
@@ -29,30 +28,27 @@ public final class Sizes {
     }
 
     /**
-     * Returns all digits in groups of three.
+     * {@return a text of all digits in groups of three}
      *
      * @param number the number
-     * @return the text
      */
     public static String exact(long number) {
         return String.format(Locale.ROOT, "%,d", number);
     }
 
     /**
-     * Returns whole nanoseconds without the unit; a dash if not measured.
+     * {@return a text of whole nanoseconds without the unit; a dash if not measured}
      *
      * @param nanos the time
-     * @return the text
      */
     public static String nanos(double nanos) {
         return Double.isNaN(nanos) ? "-" : String.format(Locale.ROOT, "%,.0f", nanos);
     }
 
     /**
-     * Returns nanoseconds in the unit that keeps the number short; a dash if not measured.
+     * {@return a text of nanoseconds in the unit that keeps the number short; a dash if not measured}
      *
      * @param nanos the time, in nanoseconds
-     * @return the text
      */
     public static String time(double nanos) {
         if (Double.isNaN(nanos)) {
@@ -67,21 +63,19 @@ public final class Sizes {
     }
 
     /**
-     * Returns a ratio with two decimals; a dash if it is not defined.
+     * {@return a text of a ratio with two decimals; a dash if it is not defined}
      *
      * @param ratio the ratio
-     * @return the text
      */
     public static String ratio(double ratio) {
         return Double.isNaN(ratio) ? "-" : String.format(Locale.ROOT, "%.2f", ratio);
     }
 
     /**
-     * Describes a number of things.
+     * {@return the words for a number of things, such as {@code 1 block} or {@code 2,000 blocks}}
      *
      * @param count the number
      * @param what one of them; several have an s at the end
-     * @return such as {@code 1 block} or {@code 2,000 blocks}
      */
     public static String count(long count, String what) {
         return exact(count) + " " + what + (count == 1 ? "" : "s");

@@ -68,11 +68,10 @@ public final class Terminal {
     }
 
     /**
-     * Returns streams of which none is a terminal.
+     * {@return streams of which none is a terminal}
      *
      * @param out receives results
      * @param err receives errors
-     * @return the terminal
      */
     public static Terminal of(PrintWriter out, PrintWriter err) {
         return new Terminal(out, err, null, Set.of(), false, StandardCharsets.UTF_8);
@@ -98,11 +97,7 @@ public final class Terminal {
         return rawErr;
     }
 
-    /**
-     * Flushes both streams; returns why results were lost, empty if none were.
-     *
-     * @return the reason, in words
-     */
+    /** {@return in words why results were lost, empty if none were, after a flush of both streams} */
     public Optional<String> flush() {
         out.flush();
         err.flush();

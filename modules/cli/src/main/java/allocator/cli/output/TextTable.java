@@ -23,10 +23,9 @@ public final class TextTable {
         this.alignment = alignment;
     }
     /**
-     * Adds a row.
+     * {@return this table, with one more row}
      *
      * @param cells the cells, at most as many as there are columns
-     * @return this table
      */
     public TextTable row(String... cells) {
         rows.add(Arrays.stream(cells).map(PlainWriter::oneLine).toList());

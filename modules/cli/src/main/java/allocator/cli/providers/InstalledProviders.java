@@ -15,9 +15,8 @@ public final class InstalledProviders {
     private InstalledProviders() {}
 
     /**
-     * Returns the folder.
+     * {@return the folder, if there is a jar in it}
      *
-     * @return the folder, if there is a jar in it
      * @throws UncheckedIOException if it cannot be read
      */
     public static Optional<Path> folder() {

@@ -7,10 +7,9 @@ public final class DeviceId {
     private DeviceId() {}
 
     /**
-     * Returns a device as it is written in {@code --device}.
+     * {@return a device as it is written in {@code --device}: its type and ordinal, such as {@code gpu:0}}
      *
      * @param device the device
-     * @return its type and ordinal, such as {@code gpu:0}
      */
     public static String of(ProviderDevice device) {
         return device.type().id() + ":" + device.ordinal();

@@ -24,10 +24,9 @@ public record ListedProvider(
         AllocatorOptions settings,
         Map<MemoryInfo, String> servedBy) {
     /**
-     * Returns a provider that cannot be used.
+     * {@return a provider that cannot be used, without devices}
      *
      * @param report its report, which says why
-     * @return the provider, without devices
      */
     public static ListedProvider unusable(ProviderReport report) {
         return new ListedProvider(report, List.of(), List.of(), AllocatorOptions.EMPTY, Map.of());

@@ -12,10 +12,9 @@ public final class ProvidersJson {
     private ProvidersJson() {}
 
     /**
-     * Returns providers as JSON.
+     * {@return providers as one array of JSON}
      *
      * @param found the providers
-     * @return one array
      */
     public static String of(List<ListedProvider> found) {
         return Json.text(found.stream().map(ProvidersJson::provider).toList());

@@ -9,10 +9,9 @@ public final class RecordingJson {
     private RecordingJson() {}
 
     /**
-     * Writes it.
+     * {@return the JSON}
      *
      * @param recording the recording
-     * @return the JSON
      */
     public static String of(Recording recording) {
         return Json.text(new Json()

@@ -14,10 +14,9 @@ public final class SnapshotSummaryJson {
     private SnapshotSummaryJson() {}
 
     /**
-     * Writes it.
+     * {@return the JSON}
      *
      * @param snapshot the snapshot
-     * @return the JSON
      */
     public static String of(Snapshot snapshot) {
         final Json json = new Json()

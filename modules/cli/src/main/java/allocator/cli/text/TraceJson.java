@@ -8,10 +8,9 @@ public final class TraceJson {
     private TraceJson() {}
 
     /**
-     * Writes it.
+     * {@return the JSON}
      *
      * @param summary what the trace holds
-     * @return the JSON
      */
     public static String of(TraceSummary summary) {
         final TraceSummary.Lifetimes lifetimes = summary.lifetimes();

@@ -73,29 +73,25 @@ public abstract class AllocatorConformance {
     protected AllocatorConformance() {}
 
     /**
-     * Returns a new factory of the provider, as a service loader would. Called at least once for each test; the kit
-     * closes every factory it gets.
-     *
-     * @return a new factory
+     * {@return a new factory of the provider, as a service loader would return it} Called at least once for each test;
+     * the kit closes every factory it gets.
      */
     protected abstract EpFactory factory();
 
     /**
-     * Returns a probe of the device beneath a factory; see {@link DeviceProbe}.
+     * {@return a probe of the device beneath a factory, see {@link DeviceProbe}; empty unless overridden}
      *
      * @param factory a factory that {@link #factory} returned
-     * @return the probe; empty unless overridden
      */
     protected Optional<DeviceProbe> probe(EpFactory factory) {
         return Optional.empty();
     }
 
     /**
-     * Returns the settings of these suites, the configured ones unless overridden. A provider with many suites runs the
-     * secondary ones quick: {@code return configured.withQuick(true)}. Called for each test.
+     * {@return the settings of these suites, the configured ones unless overridden} A provider with many suites runs
+     * the secondary ones quick: {@code return configured.withQuick(true)}. Called for each test.
      *
      * @param configured the settings that the configuration parameters of JUnit give
-     * @return the settings
      */
     protected ConformanceSettings settings(ConformanceSettings configured) {
         return configured;

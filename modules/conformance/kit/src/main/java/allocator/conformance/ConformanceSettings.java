@@ -42,10 +42,9 @@ public record ConformanceSettings(long seed, boolean quick, Duration timeLimit) 
     }
 
     /**
-     * Reads settings from configuration parameters. A parameter that is absent has its default.
+     * {@return the settings that configuration parameters give} A parameter that is absent has its default.
      *
      * @param parameters returns the text of a parameter, or empty if it is not set
-     * @return the settings
      * @throws IllegalArgumentException if a number is malformed or the time limit is not above zero
      */
     public static ConformanceSettings from(Function<String, Optional<String>> parameters) {
@@ -59,20 +58,15 @@ public record ConformanceSettings(long seed, boolean quick, Duration timeLimit) 
     }
 
     /**
-     * Returns these settings for quick or for full suites.
+     * {@return these settings for quick or for full suites, with a difference in {@link #quick} alone}
      *
      * @param isQuick whether the suites are cut down
-     * @return settings that differ in {@link #quick} alone
      */
     public ConformanceSettings withQuick(boolean isQuick) {
         return new ConformanceSettings(seed, isQuick, timeLimit);
     }
 
-    /**
-     * Returns the configuration parameters from which {@link #from} reads these settings, for all rules.
-     *
-     * @return texts by the names of the parameters
-     */
+    /** {@return the parameters from which {@link #from} reads these settings, for all rules: texts by name} */
     public Map<String, String> parameters() {
         return Map.of(
                 RULES,

@@ -21,11 +21,7 @@ public interface DeviceProbe {
      */
     OptionalLong bytesHeld(MemoryInfo memory);
 
-    /**
-     * Returns how many calls to the device have been made so far, failed calls included.
-     *
-     * @return calls that take memory, return memory, copy, or work on streams
-     */
+    /** {@return how many calls took memory, returned it, copied, or worked on streams so far, failed ones included} */
     long calls();
 
     /**
@@ -59,19 +55,14 @@ public interface DeviceProbe {
     void lag(boolean lagging);
 
     /**
-     * Returns the faults that the device has detected, such as queued work that touched memory already returned.
-     *
-     * @return a line for each fault; empty if there is none
+     * {@return a line for each fault that the device has detected, such as queued work that touched memory already
+     * returned; empty if there is none}
      */
     default List<String> faults() {
         return List.of();
     }
 
-    /**
-     * Returns what is still taken from the device. Called after the factory is closed.
-     *
-     * @return a line for each leak; empty if there is none
-     */
+    /** {@return a line for each leak from the device, once the factory is closed; empty if there is none} */
     default List<String> leaks() {
         return List.of();
     }

@@ -69,11 +69,7 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
         idleShrink = new IdleShrink(seconds);
     }
 
-    /**
-     * Returns a builder for memory of the provider {@code cpu-reference}, without a limit.
-     *
-     * @return a builder
-     */
+    /** {@return a builder for memory of the provider {@code cpu-reference}, without a limit} */
     public static ArrowMemoryBuilder builder() {
         return new ArrowMemoryBuilder();
     }
@@ -193,21 +189,13 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
         }
     }
 
-    /**
-     * Returns the buffer of size 0. It has no memory.
-     *
-     * @return a buffer that need not be closed
-     */
+    /** {@return the buffer of size 0, which has no memory and need not be closed} */
     @Override
     public ArrowBuf empty() {
         return new ArrowBuf(ReferenceManager.NO_OP, null, 0, 0);
     }
 
-    /**
-     * Returns the allocator beneath.
-     *
-     * @return the allocator that was given, or that the provider created
-     */
+    /** {@return the allocator beneath, which was given or which the provider created} */
     public Allocator allocator() {
         return allocator;
     }
@@ -244,9 +232,8 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
     }
 
     /**
-     * Returns the buffers that are live, grouped by the code that allocated them.
-     *
-     * @return the report; empty unless {@link ArrowMemoryBuilder#trackLeaks} was chosen
+     * {@return the report of the buffers that are live, grouped by the code that allocated them; empty unless
+     * {@link ArrowMemoryBuilder#trackLeaks} was chosen}
      */
     public LeakReport liveBuffers() {
         return sites == null ? new LeakReport(List.of(), 1) : sites.report();

@@ -60,11 +60,7 @@ final class ChildBudgets implements Function<BufferAllocator, Budget> {
         return name;
     }
 
-    /**
-     * Logs who holds what when a request failed.
-     *
-     * @return the largest holders, for the message of the failure
-     */
+    /** Logs who holds what when a request failed. Returns the largest holders, for the message of the failure. */
     String holders(BufferAllocator allocator, long size) {
         final List<Status> holders = BudgetDump.holders(top);
         final long number = warnings.next();

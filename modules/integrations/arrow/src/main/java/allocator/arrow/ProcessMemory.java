@@ -44,9 +44,7 @@ public final class ProcessMemory {
 
     private ProcessMemory() {}
 
-    /**
-     * Opens the memory by the first buffer, so that a failure reaches the program, and not the initializer of a class.
-     */
+    /** Opens the memory by the first buffer, so that a failure reaches the program, not a class's initializer. */
     private static final class Lazily implements AllocationManager.Factory {
         @Override
         public AllocationManager create(BufferAllocator accountingAllocator, long size) {
@@ -60,11 +58,7 @@ public final class ProcessMemory {
         }
     }
 
-    /**
-     * Returns the allocation manager over this memory.
-     *
-     * @return the same one on every call
-     */
+    /** {@return the allocation manager over this memory, the same one on every call} */
     public static AllocationManager.Factory factory() {
         return FACTORY;
     }

@@ -52,9 +52,7 @@ final class Fit {
         limit = settings.number("limit");
     }
 
-    /**
-     * Returns the runs and what they predict; {@code largest} is a size that fits, the largest one if {@code known}.
-     */
+    /** Returns the runs and their prediction; {@code largest} is a size that fits, the largest one if {@code known}. */
     Map<String, Object> fit() throws OrtException {
         try (OnnxRuntimeAllocators memory = Measurement.install(settings)) {
             return fit(memory);

@@ -48,18 +48,12 @@ final class PeakModel {
         }
     }
 
-    /**
-     * Fits runs.
-     *
-     * @return empty if they differ in more than the sizes of blocks
-     */
+    /** Fits runs; empty if they differ in more than the sizes of blocks. */
     static Optional<PeakModel> of(long n, List<Runs> at) {
         return at.stream().allMatch(at.getFirst()::areLike) ? Optional.of(new PeakModel(n, at)) : Optional.empty();
     }
 
-    /**
-     * Returns the polynomial of the bytes in use at the event that has the peak at n: coefficients from degree 0 on.
-     */
+    /** Returns the polynomial of the bytes in use at the event with the peak at n: coefficients from degree 0 on. */
     double[] polynomial(long n) {
         final double[] sum = {runs.loaded(), 0, 0};
         double[] most = {runs.loadedPeak(), 0, 0};

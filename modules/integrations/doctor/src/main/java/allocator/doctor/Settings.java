@@ -49,9 +49,7 @@ record Settings(Path model, Map<String, String> values) {
         return Integer.parseInt(values.getOrDefault("gpu", "-1"));
     }
 
-    /**
-     * Returns the most bytes of host memory that a session may use: three quarters of the machine's, or container's.
-     */
+    /** Returns the most bytes of host memory that a session may use: three quarters of the machine's or container's. */
     static long hostLimit() {
         return 3 * Runtime.getRuntime().maxMemory(); // a JVM's heap may have a quarter
     }

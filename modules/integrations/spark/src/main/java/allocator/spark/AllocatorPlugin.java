@@ -29,12 +29,10 @@ public final class AllocatorPlugin implements SparkPlugin {
     }
 
     /**
-     * Returns the newest report of each executor that has sent one, also of those that have ended. An executor reports
-     * at its start, every {@code spark.allocator.reportSeconds} seconds, and at its end if it ends by itself. To be
-     * called on the driver, by any thread.
-     *
-     * @return the reports of the last Spark context of this process that had the plug-in, in the order of the
-     *     executors' names; empty if there was none
+     * {@return the newest report of each executor that has sent one, also of those that have ended, of the last Spark
+     * context of this process that had the plug-in, in the order of the executors' names; empty if there was none} An
+     * executor reports at its start, every {@code spark.allocator.reportSeconds} seconds, and at its end if it ends by
+     * itself. To be called on the driver, by any thread.
      */
     public static List<ExecutorReport> reports() {
         return DriverSide.reports();

@@ -175,9 +175,8 @@ class ChargedAllocator implements Allocator {
     }
 
     /**
-     * Ends this allocator and frees its live blocks. All are tried; what fails is thrown at the end.
-     *
-     * @return the bytes of the blocks that were live
+     * Ends this allocator and frees its live blocks. All are tried; what fails is thrown at the end. Returns the bytes
+     * of the blocks that were live.
      */
     long close() {
         isClosed = true;

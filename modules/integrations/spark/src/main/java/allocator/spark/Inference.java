@@ -118,11 +118,10 @@ public final class Inference<T, R> implements FlatMapFunction<Iterator<T>, R>, M
     }
 
     /**
-     * Returns the function with more threads for each run: for executors with more processors than tasks. A session of
+     * {@return the function with more threads for each run: for executors with more processors than tasks} A session of
      * another number of threads is another session, with weights of its own.
      *
      * @param count the threads of a run, at least 1, that of the task included
-     * @return the function
      * @throws IllegalArgumentException if the count is less than 1
      */
     public Inference<T, R> withThreads(int count) {

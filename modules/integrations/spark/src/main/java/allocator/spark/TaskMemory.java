@@ -64,9 +64,8 @@ public final class TaskMemory {
     }
 
     /**
-     * Returns the memory of the task that the calling thread runs.
+     * {@return the memory of the task that the calling thread runs, the same object on every call of one task}
      *
-     * @return the same object on every call of one task
      * @throws IllegalStateException if the thread runs no task, such as a thread that a task started; if the executor
      *     runs without the plug-in; if it could not open its memory; or if the task has ended; with the reason
      */
@@ -81,29 +80,26 @@ public final class TaskMemory {
     }
 
     /**
-     * Returns the allocator of host memory of this task. It frees its own blocks only. Its statistics are those of the
-     * executor's memory, which all tasks share; {@link Budget#status} has the figures of this task.
-     *
-     * @return the allocator, the same on every call
+     * {@return the allocator of host memory of this task, the same on every call} It frees its own blocks only. Its
+     * statistics are those of the executor's memory, which all tasks share; {@link Budget#status} has the figures of
+     * this task.
      */
     public HostAccessibleAllocator allocator() {
         return allocator;
     }
 
     /**
-     * Returns the budget of host memory of this task, to charge memory that other code allocates.
-     *
-     * @return the budget; it grants nothing after the task, and what is charged then stays charged to the executor
-     *     until it is released; a line of the log warns of it
+     * {@return the budget of host memory of this task, to charge memory that other code allocates} It grants nothing
+     * after the task, and what is charged then stays charged to the executor until it is released; a line of the log
+     * warns of it.
      */
     public Budget budget() {
         return budget;
     }
 
     /**
-     * Returns the ordinal of the GPU that Spark assigned to this task: the first address of the resource {@code gpu}.
+     * {@return the ordinal of the GPU that Spark assigned to this task: the first address of the resource {@code gpu}}
      *
-     * @return the ordinal
      * @throws IllegalStateException if Spark assigned none
      */
     public int gpuOrdinal() {
@@ -147,11 +143,7 @@ public final class TaskMemory {
         return task == other;
     }
 
-    /**
-     * Ends the memory.
-     *
-     * @return what the task has left
-     */
+    /** Ends the memory, and returns what the task has left. */
     synchronized Left close() {
         isClosed = true;
         final Failures failures = new Failures();

@@ -3,9 +3,7 @@ package allocator.planner.search;
 import java.util.Arrays;
 import java.util.function.IntToDoubleFunction;
 
-/**
- * Which of several blocks is placed first: an order of all blocks, by one criterion after another, the largest first.
- */
+/** The order in which blocks are placed: of all blocks, by one criterion after another, the largest first. */
 enum Order {
     /** The fullest section, then the size. */
     FULLEST_LARGEST,

@@ -115,10 +115,9 @@ public final class Problem {
     }
 
     /**
-     * Returns offsets in bytes.
+     * {@return offsets in bytes, in a new array}
      *
      * @param units offsets in units
-     * @return a new array
      */
     public long[] bytes(long[] units) {
         return Arrays.stream(units).map(offset -> offset * unit).toArray();

@@ -217,9 +217,7 @@ final class Search {
         return block;
     }
 
-    /**
-     * Returns which of two sections of one key is chosen: the one with the lower floor, then the order's first block.
-     */
+    /** Returns which of two sections of one key is chosen: the lower floor's, then that of the order's first block. */
     private boolean precedes(int section, int other) {
         return floor[section] != floor[other]
                 ? floor[section] < floor[other]

@@ -64,9 +64,8 @@ public final class Solver {
     }
 
     /**
-     * Returns the height of the best plan.
+     * {@return the height of the best plan in bytes}
      *
-     * @return bytes
      * @throws IllegalArgumentException if it exceeds the range of {@code long}
      */
     public long height() {

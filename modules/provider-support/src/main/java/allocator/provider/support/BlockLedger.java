@@ -107,11 +107,10 @@ public final class BlockLedger<T> {
     }
 
     /**
-     * Opens empty books of blocks that belong to nothing, which charge no budget.
+     * {@return new, empty books of blocks that belong to nothing, which charge no budget}
      *
      * @param info the memory served, for messages
      * @param device gives memory back to the device
-     * @return the ledger
      */
     public static BlockLedger<Void> of(MemoryInfo info, Device device) {
         return of(info, device, null);

@@ -39,10 +39,9 @@ public record Limit(long bytes) {
     }
 
     /**
-     * Reads {@link #KEY}.
+     * {@return the limit that {@link #KEY} sets}
      *
      * @param options the options
-     * @return the limit
      * @throws allocator.spi.InvalidOptionException if the value is not accepted
      */
     public static Limit from(AllocatorOptions options) {

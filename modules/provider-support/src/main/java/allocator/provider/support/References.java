@@ -165,10 +165,7 @@ public final class References<A extends Allocator> {
         return usersOf.containsKey(allocator);
     }
 
-    /**
-     * {@return a copy of the list of allocators that have references, in no particular order: another thread may
-     * release and close them}
-     */
+    /** {@return a copy of the list of referenced allocators, unordered; another thread may release and close them} */
     public synchronized List<A> all() {
         final List<A> allocators = new ArrayList<>(usersOf.size());
         for (Users<A> users : usersOf.values()) {

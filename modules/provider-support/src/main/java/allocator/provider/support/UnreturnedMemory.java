@@ -8,10 +8,7 @@ package allocator.provider.support;
  * arena's limit, and the arena offers it to the device again at a shrink and before a request fails.
  */
 public interface UnreturnedMemory {
-    /**
-     * {@return the bytes that the device failed to take back so far, and has not taken back since; does not wait for
-     * the device}
-     */
+    /** {@return the bytes that the device has failed to take back, and has not taken since; does not wait for it} */
     long unreturnedBytes();
 
     /**

@@ -64,9 +64,7 @@ record PublishedModule(Path folder, Document pom) {
         return Files.exists(sources().resolve("module-info.java"));
     }
 
-    /**
-     * A descriptor for a module without: it requires what its pom does, and exports each package with an introduction.
-     */
+    /** A descriptor for a module without: it requires what its pom does, and exports packages with an introduction. */
     String descriptor() throws IOException {
         final StringBuilder text = new StringBuilder("/** ")
                 .append(pom.select("project > description").text())

@@ -38,11 +38,10 @@ public final class NativeMemory {
     }
 
     /**
-     * Allocates memory of the C library.
+     * Allocates memory of the C library. Returns the address, {@code 0} if there is no memory.
      *
      * @param byteAlignment alignment in bytes, a power of two
      * @param byteSize size in bytes, a multiple of the alignment
-     * @return the address, {@code 0} if there is no memory
      */
     public static long allocate(long byteAlignment, long byteSize) {
         try {

@@ -4,10 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.io.Writer;
 
-/**
- * A log that writes lines, one at a time. A line that its writer does not take is dropped and counted, whatever the
- * writer throws.
- */
+/** A log that writes one line at a time. A line that its writer does not take or throws at is dropped and counted. */
 abstract class LineLog implements ResourceLog, AutoCloseable {
     private final Writer out;
 
@@ -25,11 +22,7 @@ abstract class LineLog implements ResourceLog, AutoCloseable {
         }
     }
 
-    /**
-     * Writes a line, or drops it. The caller holds the lock.
-     *
-     * @return whether it was written, or will be with a later one
-     */
+    /** Writes or drops a line, under the lock. Returns whether it was written, or will be with a later one. */
     final boolean write(CharSequence line) {
         boolean isWritten = false;
         try {

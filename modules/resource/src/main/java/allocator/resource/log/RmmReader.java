@@ -53,9 +53,7 @@ final class RmmReader {
         return index;
     }
 
-    /**
-     * Reads all lines. Those that are no entry of a log are given to {@code leftOut}, or refused if it is {@code null}.
-     */
+    /** Reads all lines. Those that are no entry of a log are given to {@code leftOut}, or refused if it is null. */
     static List<Entry> read(Reader in, String name, @Nullable Consumer<String> leftOut) throws IOException {
         final BufferedReader lines = new BufferedReader(in);
         final String first = lines.readLine();
@@ -118,10 +116,7 @@ final class RmmReader {
         throw new IllegalArgumentException(place + ": action '" + printable(text) + "' is unknown");
     }
 
-    /**
-     * Parses hexadecimal. Old versions of RMM print {@code (nil)} for none, streams as decimals, some pointers without
-     * 0x.
-     */
+    /** Parses hexadecimal. Old RMM prints {@code (nil)} for none, streams as decimals, some pointers without 0x. */
     private static long address(String text, String what, String place) {
         if (text.equals("(nil)")) {
             return 0;

@@ -10,9 +10,8 @@ final class LiveTrackedBlocks {
     private final LongTable<TrackedBlock> blocks = new LongTable<>(true);
 
     /**
-     * Puts a block at its address, unless one is there that is not freed. If it throws, nothing changes.
-     *
-     * @return the block that is there, {@code null} if the new one is
+     * Puts a block at its address, unless one is there that is not freed. If it throws, nothing changes. Returns the
+     * block that is there, {@code null} if the new one is.
      */
     synchronized @Nullable TrackedBlock put(TrackedBlock block) {
         final TrackedBlock there = get(block.address());

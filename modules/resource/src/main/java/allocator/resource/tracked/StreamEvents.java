@@ -3,10 +3,7 @@ package allocator.resource.tracked;
 import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
 
-/**
- * Events on the streams of one device: recorded, awaited by streams, and polled. {@link TrackedMemory} needs them.
- * Thread-safe.
- */
+/** Events on one device's streams: recorded, awaited, and polled. {@link TrackedMemory} needs them. Thread-safe. */
 public interface StreamEvents {
     /**
      * Records an event behind all work submitted to a stream so far.

@@ -27,9 +27,8 @@ final class StreamUse {
 
     /**
      * Records an event behind all work submitted to the stream so far, in place of the missing ones. Where the stream
-     * has ended none is missing, since its work is done.
-     *
-     * @return false if none can be recorded yet: the stream is closed, and its work is not known to be done
+     * has ended none is missing, since its work is done. Returns false if none can be recorded yet: the stream is
+     * closed, and its work is not known to be done.
      */
     boolean recordMissing(StreamEvents events) {
         SharedEvent recorded = null;

@@ -76,11 +76,7 @@ public final class Causes {
         return bounded(joined);
     }
 
-    /**
-     * Ends a text after some thousand characters.
-     *
-     * @return the text, or its beginning
-     */
+    /** Ends a text after some thousand characters, and returns it. */
     static String bounded(String text) {
         return text.length() <= MAX_LENGTH ? text : text.substring(0, MAX_LENGTH) + "...";
     }

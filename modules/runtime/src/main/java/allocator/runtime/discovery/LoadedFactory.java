@@ -12,11 +12,7 @@ public record LoadedFactory(EpFactory factory, String module, String origin) {
     /** The origin of factories that an application registers itself. */
     public static final String APPLICATION = "application";
 
-    /**
-     * Wraps a factory that the application constructed.
-     *
-     * @return the factory with the origin {@link #APPLICATION}
-     */
+    /** Wraps a factory that the application constructed. Returns the factory with the origin {@link #APPLICATION}. */
     public static LoadedFactory ofApplication(EpFactory factory) {
         final String module = factory.getClass().getModule().getName();
         return new LoadedFactory(factory, module == null ? "" : module, APPLICATION);

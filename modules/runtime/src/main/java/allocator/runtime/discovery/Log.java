@@ -21,9 +21,7 @@ public final class Log {
         log(Level.WARNING, Causes.bounded(message), null);
     }
 
-    /**
-     * Logs that an operation failed, in one line; the stack trace, which may have a thousand, goes to {@code DEBUG}.
-     */
+    /** Logs that an operation failed, in one line; the stack trace, maybe a thousand lines, goes to {@code DEBUG}. */
     public static void failed(String operation, Object what, Throwable thrown) {
         final String message;
         final String line;

@@ -94,10 +94,7 @@ public record AllocatorUse(
                 known));
     }
 
-    /**
-     * Returns the addresses of live blocks. A block that another owner has freed is still recorded for the one that
-     * allocated it.
-     */
+    /** Returns the live blocks' addresses. A block freed by another owner stays recorded for its allocating one. */
     static Set<Long> liveAddresses(AllocatorSnapshot memory) {
         final Set<Long> live = new HashSet<>();
         Stream.concat(memory.regions().stream().flatMap(region -> region.chunks().stream()), memory.blocks().stream())

@@ -53,17 +53,12 @@ public final class LeakReports {
         this.directory = directory == null ? null : new SnapshotDirectory(directory, PREFIX);
     }
 
-    /**
-     * {@return how many blocks are recorded in allocators for which nothing else is asked, as the constructor takes it}
-     */
+    /** {@return how many blocks are recorded in allocators for which nothing else is asked, as constructed} */
     public int interval() {
         return interval;
     }
 
-    /**
-     * {@return an allocator of the environment that records its blocks, if they are to be reported; otherwise the
-     * allocator itself}
-     */
+    /** {@return an allocator of the environment that records its blocks if they are to be reported, or else itself} */
     public Allocator recorded(Allocator target) {
         return interval == 0 ? target : new CallSites(target, interval);
     }

@@ -48,10 +48,9 @@ final class SnapshotDirectory {
     }
 
     /**
-     * Writes a snapshot.
+     * Writes a snapshot. Returns the file; empty if the directory is full.
      *
      * @param taker takes it, unless the directory is full
-     * @return the file; empty if the directory is full
      * @throws IOException if it cannot be written; no part of it is left unless the file system fails again
      */
     Optional<Path> write(Supplier<Snapshot> taker) throws IOException {

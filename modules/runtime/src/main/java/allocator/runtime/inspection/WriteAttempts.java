@@ -39,11 +39,7 @@ final class WriteAttempts {
         failures = 0;
     }
 
-    /**
-     * Records an attempt that failed.
-     *
-     * @return what the log is to say of further attempts; empty if it is to say nothing of this failure
-     */
+    /** Records a failed attempt. Returns what the log is to say of further ones; empty if nothing of this failure. */
     String failed() {
         final int before = failures;
         next = clock.getAsLong() + (FIRST_PAUSE << before);

@@ -152,11 +152,7 @@ public final class AllocatorInstances {
             carried += lease.carried;
         }
 
-        /**
-         * Corrects the count carried over from a lease that was removed: a thread may have changed it since.
-         *
-         * @return whether it was wrong
-         */
+        /** Corrects the count carried over from a removed lease, if a thread has changed it since; returns whether. */
         boolean carryOver(Lease removed) {
             synchronized (AllocatorInstances.this) {
                 final long change = removed.count() - removed.carried;

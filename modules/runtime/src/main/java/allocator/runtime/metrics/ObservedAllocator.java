@@ -20,16 +20,9 @@ public interface ObservedAllocator {
     /** {@return the memory that the allocator serves} */
     MemoryInfo memory();
 
-    /**
-     * {@return who uses the instance at this moment: sessions and the environment, with their live blocks; empty once
-     * it is released}
-     */
+    /** {@return the sessions and environment that use the instance now, with live blocks; empty once it is released} */
     List<User> users();
 
-    /**
-     * Reads the statistics.
-     *
-     * @return the statistics; {@link AllocatorStats#NONE} once it is released, or if the provider fails
-     */
+    /** {@return the statistics; {@link AllocatorStats#NONE} once it is released, or if the provider fails} */
     AllocatorStats stats();
 }

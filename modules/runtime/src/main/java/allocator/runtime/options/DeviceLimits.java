@@ -55,11 +55,10 @@ public final class DeviceLimits {
     }
 
     /**
-     * Reads the limits of devices.
+     * Reads the limits of devices, none of which is set yet.
      *
      * @param settings the settings of an environment, of which others are left out
      * @param devices the devices of a provider; what is set for others is left out
-     * @return the limits, none of which is set yet
      * @throws InvalidOptionException if a value is not accepted or above the memory of the device
      */
     public static List<Limit> of(Map<String, String> settings, List<EpDevice> devices) {

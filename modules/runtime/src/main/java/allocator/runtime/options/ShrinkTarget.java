@@ -31,11 +31,10 @@ public record ShrinkTarget(DeviceType deviceType, int ordinal) {
     private static final Pattern ENTRY = Pattern.compile("([^:]*)(?::([^:]*))?(.*)");
 
     /**
-     * Parses a list. One semicolon may follow the last entry.
+     * Returns the entries of a list, in order. One semicolon may follow the last entry.
      *
      * @param list such as {@code cpu:0;gpu:0}
      * @param origin where it was given, for a message
-     * @return its entries, in order
      * @throws InvalidOptionException if it is not of the accepted form
      */
     public static List<ShrinkTarget> parse(String list, String origin) {

@@ -4,11 +4,7 @@ import allocator.spi.SyncStream;
 
 /** A stream that a copy uses alone, and gives back. */
 public interface LentStream {
-    /**
-     * Takes the stream. Called once, when nothing else can fail before {@link #giveBack} or {@link #discard}.
-     *
-     * @return an open stream
-     */
+    /** Takes the open stream. Called once, when nothing else can fail before {@link #giveBack} or {@link #discard}. */
     SyncStream take();
 
     /** Gives the stream back, whose work is done. */

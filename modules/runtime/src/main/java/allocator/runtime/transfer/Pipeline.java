@@ -21,10 +21,7 @@ final class Pipeline {
         /** Waits for the piece under way. */
         void await();
 
-        /**
-         * Ends the use of what moves the pieces. The piece under way, if there is one, is done then, unless this
-         * throws.
-         */
+        /** Ends the use of what moves the pieces. The piece under way, if any, is done then, unless this throws. */
         @Override
         void close();
     }

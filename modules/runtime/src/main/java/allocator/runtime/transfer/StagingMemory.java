@@ -80,10 +80,9 @@ public interface StagingMemory {
     MemoryInfo info();
 
     /**
-     * Allocates a buffer.
+     * Allocates a buffer, to be closed by any thread.
      *
      * @param byteSize size in bytes, above zero
-     * @return the buffer, to be closed by any thread
      */
     Buffer allocate(long byteSize);
 

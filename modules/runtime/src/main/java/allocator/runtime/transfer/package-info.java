@@ -1,5 +1,2 @@
-/**
- * How the bytes of a copy get from one memory of a session to another: directly, or in pieces through the host. Not
- * exported.
- */
+/** How the bytes of a copy get from one memory of a session to another: directly or in pieces, through the host. */
 package allocator.runtime.transfer;

@@ -140,9 +140,7 @@ public final class Scheduler {
         return steps;
     }
 
-    /**
-     * Runs threads to their ends, or to the first failure, which it throws; the others are abandoned where they are.
-     */
+    /** Runs threads to their ends, or to the first failure, which it throws; others are abandoned where they are. */
     public void run(List<Runnable> bodies) throws Throwable {
         starter = Thread.currentThread();
         for (final Runnable body : bodies) {
@@ -209,18 +207,14 @@ public final class Scheduler {
         }
     }
 
-    /**
-     * Stops the running thread until others have made many steps: whole operations, in the middle of one of its own.
-     */
+    /** Stops the running thread until others have made many steps: whole operations, within one of its own. */
     private void pauseSometimes() {
         if (pauseEvery > 0 && random.nextInt(pauseEvery) == 0) {
             running.pausedUntil = steps + random.nextInt(1 << random.nextInt(4, 14));
         }
     }
 
-    /**
-     * Returns the same error again at the steps that its own handlers make, so that it says where the program hangs.
-     */
+    /** Returns the same error again at steps that its own handlers make, so that it says where the program hangs. */
     private AssertionError hang() {
         AssertionError error = hang;
         if (error == null) {
@@ -252,9 +246,7 @@ public final class Scheduler {
         }
     }
 
-    /**
-     * Returns a thread that has not ended, other than one; {@code null} if there is none. One that pauses comes last.
-     */
+    /** Returns a thread that has not ended, other than one; {@code null} if none. One that pauses comes last. */
     private Task choose(Task other) {
         final List<Task> ready = new ArrayList<>(tasks.size());
         final List<Task> paused = new ArrayList<>(tasks.size());

@@ -43,10 +43,9 @@ public final class Recording {
     }
 
     /**
-     * Returns whether a file begins as a recording does.
+     * {@return whether a file begins as a recording does; {@code false} if it cannot be read}
      *
      * @param file the file
-     * @return whether it does; {@code false} if it cannot be read
      */
     public static boolean looksLikeOne(Path file) {
         try (var in = Files.newInputStream(file)) {
@@ -61,10 +60,9 @@ public final class Recording {
     }
 
     /**
-     * Reads a recording.
+     * {@return the events of a recording}
      *
      * @param file the file
-     * @return its events
      * @throws RecordingException if the file cannot be read, is not a recording, is truncated or damaged, has no events
      *     of this project, or was written by a version that this one does not know
      */
@@ -132,18 +130,15 @@ public final class Recording {
     }
 
     /**
-     * Returns what was requested and held over the events. What was held before the recording is not known: it counts
-     * as far as it must have been.
-     *
-     * @return the profile, with as many points as a profile of a trace at most; without any if there are no events
+     * {@return the profile of what was requested and held over the events, with as many points as a profile of a trace
+     * at most; without any if there are no events} What was held before the recording is not known: it counts as far as
+     * it must have been.
      */
     public TraceProfile profile() {
         return profile.profile();
     }
 
-    /**
-     * {@return the blocks live at the peak of the bytes requested: a state for each memory, without regions, if any}
-     */
+    /** {@return the blocks live at the peak of bytes requested: a state for each memory, without regions, if any} */
     public List<AllocatorState> liveAtPeak() {
         return RecordedStates.at(blocks, profile.peakBlock());
     }

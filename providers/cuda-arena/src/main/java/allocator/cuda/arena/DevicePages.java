@@ -78,10 +78,7 @@ final class DevicePages implements PageSource {
         private final long address;
         private final long byteSize;
 
-        /**
-         * For each page of addresses: 0 if nothing is mapped, the extent plus 1 where a mapping begins, and
-         * {@link #REST} behind that.
-         */
+        /** By page of addresses: 0 if unmapped, the extent plus 1 where a mapping begins, {@link #REST} behind that. */
         private final int[] mapped;
 
         Range(long reserved, long reservedBytes, long byteSize, long pageBytes) {

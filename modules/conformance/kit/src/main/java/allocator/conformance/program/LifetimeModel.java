@@ -131,9 +131,7 @@ final class LifetimeModel {
         pending.addAll(rest);
     }
 
-    /**
-     * Forgets the number of a block that is about to be freed; returns the block, or {@code null} if it is not live.
-     */
+    /** Forgets the number of a block that is about to be freed; returns it, {@code null} if it is not live. */
     @Nullable
     Block take(int number) {
         return byNumber.remove(number);
@@ -148,9 +146,7 @@ final class LifetimeModel {
         }
     }
 
-    /**
-     * Ends what was pending on a stream for which the host has waited, and on streams for which that one had waited.
-     */
+    /** Ends what was pending on a stream for which the host has waited, and on streams for which it had waited. */
     void synchronize(SyncStream stream) {
         pending.removeIf(memory -> memory.isOrderedBefore(stream));
     }

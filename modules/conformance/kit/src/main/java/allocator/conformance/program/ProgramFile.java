@@ -17,7 +17,6 @@ public final class ProgramFile {
      * Reads a program.
      *
      * @param file the file
-     * @return the program
      * @throws IllegalArgumentException if the file cannot be read, or is no program
      */
     public static Program read(Path file) {
@@ -31,10 +30,9 @@ public final class ProgramFile {
     }
 
     /**
-     * Returns in words why a file cannot be used.
+     * {@return the reason in words why a file cannot be used, without the file}
      *
      * @param failure what was thrown
-     * @return the reason, without the file
      */
     public static String reason(IOException failure) {
         return switch (failure) {

@@ -102,10 +102,9 @@ public final class ProgramSearch {
     }
 
     /**
-     * Runs one program on a factory of its own.
+     * Runs one program on a factory of its own. Returns the first violation of a rule, if any.
      *
      * @param log receives each step and its result
-     * @return the first violation of a rule, if any
      */
     public static Optional<RuleViolation> run(
             ProviderFixture fixture,

@@ -91,9 +91,7 @@ public abstract class RegressionRules extends Chapter {
         live.forEach(allocator::free);
     }
 
-    /**
-     * ONNX Runtime: a reserve exceeded the limit, and the next check underflowed, so that there was no limit any more.
-     */
+    /** ONNX Runtime: a reserve exceeded the limit, and the next check underflowed, so that no limit was left. */
     @ConformanceTest
     void required_R01_ort_limitAfterAReserveThatFillsIt(Subject subject) {
         final Allocator allocator = subject.limited(4 * MIB);
@@ -189,10 +187,7 @@ public abstract class RegressionRules extends Chapter {
         }
     }
 
-    /**
-     * ONNX Runtime #32342: memory without a stream, freed and taken by a stream, then treated as usable by every
-     * stream.
-     */
+    /** ONNX Runtime #32342: memory without a stream, freed and taken by a stream, then usable by every stream. */
     @ConformanceTest
     void required_T03_ort32342_memoryThatHadNoStreamBefore(Subject subject) {
         final StreamAwareAllocator allocator = subject.orderedByStreams();

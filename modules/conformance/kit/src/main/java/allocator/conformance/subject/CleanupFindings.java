@@ -9,9 +9,7 @@ import java.util.List;
  * chapter. Thread-safe.
  */
 public final class CleanupFindings {
-    /**
-     * The findings that a run on this thread adds to; bound by a runner that goes on with a run or looks for itself.
-     */
+    /** The findings that a run on this thread adds to; bound by a runner that resumes a run or looks for itself. */
     public static final ScopedValue<CleanupFindings> CURRENT = ScopedValue.newInstance();
 
     /**

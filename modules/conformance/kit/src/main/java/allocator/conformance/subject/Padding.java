@@ -6,10 +6,7 @@ import allocator.spi.OutOfMemoryException;
 import java.util.function.Function;
 import java.util.function.LongUnaryOperator;
 
-/**
- * What an allocator adds to each block of a round size, such as a header: it is rounding, so it counts against a limit
- * (A-05).
- */
+/** What an allocator adds to each block of a round size, such as a header: rounding, so within a limit. */
 final class Padding {
     /** Tests divide a limit by up to 64; more padding than a part of that is no header but a size class. */
     private static final int LARGEST_PART = 32;

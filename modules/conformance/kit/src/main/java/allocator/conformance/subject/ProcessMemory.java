@@ -20,10 +20,7 @@ public final class ProcessMemory {
         return read(HOST, "MemAvailable").orElse(0);
     }
 
-    /**
-     * Returns the bytes of data that this process has mapped outside the Java heap, touched or not; empty where that is
-     * not known.
-     */
+    /** Returns the bytes of data that this process has mapped outside the heap, touched or not; empty if unknown. */
     public static OptionalLong mapped() {
         final OptionalLong data = read(PROCESS, "VmData");
         if (data.isEmpty()) {

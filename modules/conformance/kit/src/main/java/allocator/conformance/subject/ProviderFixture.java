@@ -166,9 +166,7 @@ public final class ProviderFixture {
         }
     }
 
-    /**
-     * Returns why the kit cannot test a memory: it has less room than the kit needs. Tries it once, with a time limit.
-     */
+    /** Returns why the kit cannot test a memory: it has less room than needed. Tries it once, with a time limit. */
     public synchronized Optional<String> obstacle(MemoryInfo memory, ConformanceSettings settings) {
         return obstacles.computeIfAbsent(memory, info -> tryOut(info, settings));
     }

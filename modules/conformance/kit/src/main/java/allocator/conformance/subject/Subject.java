@@ -325,9 +325,7 @@ public final class Subject {
         return Padding.counted(allocator, call, byteSize);
     }
 
-    /**
-     * Returns what a block has in use beyond its size, however much that is; of an allocator that does not count, any.
-     */
+    /** Returns what a block has in use beyond its size, however much; any, if the allocator does not count it. */
     public long largePaddingOf(long byteSize) {
         final Allocator other = exclusive(Map.of());
         final long padding = counts(other) ? Padding.counted(other, other::alloc, byteSize) : Long.MAX_VALUE;

@@ -44,11 +44,10 @@ public final class Watchdog {
     private Watchdog() {}
 
     /**
-     * Runs the body and waits for it.
+     * Runs the body, waits for it and returns its result.
      *
      * @param what the name of its thread
      * @param limit the time limit, none above 292 years
-     * @return the result of the body
      * @throws HangError if the time limit expires before the body returns, or four of them where it works and other
      *     processes have the processors
      * @throws Throwable what the body throws

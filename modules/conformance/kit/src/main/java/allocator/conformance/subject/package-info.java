@@ -1,5 +1,2 @@
-/**
- * The subject of a test: a provider's factory and memory, and everything that tests and random programs use to examine
- * them.
- */
+/** The subject of a test: a provider's factory and memory, and all that tests and random programs examine them with. */
 package allocator.conformance.subject;

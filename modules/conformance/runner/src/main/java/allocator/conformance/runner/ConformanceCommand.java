@@ -155,11 +155,7 @@ public final class ConformanceCommand implements Callable<Integer> {
         this.warning = warning;
     }
 
-    /**
-     * Returns whether stack traces are wanted.
-     *
-     * @return whether {@code --verbose} was given
-     */
+    /** {@return whether stack traces are wanted: {@code --verbose} was given} */
     public boolean isVerbose() {
         return verbose;
     }

@@ -64,10 +64,7 @@ public record ConformanceReport(
         CONFORMS("conforms", 0),
         /** A rule is broken. */
         BREAKS("breaks", 1),
-        /**
-         * Nothing was proved: there is no device, the provider has none of what was to be proved, or the run is not
-         * over.
-         */
+        /** Nothing was proved: there is no device, the provider lacks all that was to prove, or the run is not over. */
         NOT_TESTED("not tested", 3);
 
         private final String text;
@@ -191,10 +188,9 @@ public record ConformanceReport(
     }
 
     /**
-     * Returns the number of rules with a status.
+     * {@return the number of rules with a status}
      *
      * @param status the status
-     * @return the number of rules
      */
     public long count(Status status) {
         return rules.stream().filter(rule -> rule.status() == status).count();

@@ -105,9 +105,8 @@ final class IsolatedRun {
     }
 
     /**
-     * Runs the suites.
+     * Runs the suites. Returns the report.
      *
-     * @return the report
      * @throws IllegalArgumentException if the request is wrong, such as for a provider that is not there
      * @throws IOException if no process can be started
      */

@@ -9,10 +9,9 @@ package allocator.cuda.driver;
  */
 public interface CudaAddressRanges {
     /**
-     * Returns the granularity of physical memory.
+     * {@return the granularity of physical memory in bytes, a power of two}
      *
      * @param device device ordinal
-     * @return bytes, a power of two
      * @throws CudaException {@code CUDA_ERROR_NOT_SUPPORTED} if the device has no virtual memory
      */
     long memGetAllocationGranularity(int device);

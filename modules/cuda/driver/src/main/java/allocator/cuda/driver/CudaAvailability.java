@@ -5,10 +5,9 @@ import java.util.function.Function;
 /** Whether this process can use CUDA. */
 public sealed interface CudaAvailability {
     /**
-     * Returns the driver, or a substitute.
+     * {@return the driver, or the substitute that the fallback returned}
      *
      * @param fallback makes the substitute; called with the reason if there is no driver
-     * @return the driver, or what the fallback returned
      */
     default CudaDriver orElse(Function<? super String, ? extends CudaDriver> fallback) {
         return switch (this) {
@@ -18,11 +17,10 @@ public sealed interface CudaAvailability {
     }
 
     /**
-     * Returns the driver, or throws.
+     * {@return the driver}
      *
      * @param <X> type of the exception
      * @param failure makes the exception from the reason why there is no driver
-     * @return the driver
      * @throws X if there is no driver
      */
     default <X extends Throwable> CudaDriver orElseThrow(Function<? super String, ? extends X> failure) throws X {

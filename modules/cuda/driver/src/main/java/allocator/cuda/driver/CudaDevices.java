@@ -2,25 +2,16 @@ package allocator.cuda.driver;
 
 /** Devices and their primary contexts. */
 public interface CudaDevices {
-    /**
-     * Returns the newest CUDA version that the driver supports.
-     *
-     * @return {@code 1000 * major + 10 * minor}, for instance {@code 13000}
-     */
+    /** {@return the driver's newest CUDA version: {@code 1000 * major + 10 * minor}, such as {@code 13000}} */
     int driverVersion();
 
-    /**
-     * Returns the number of devices that this process can use.
-     *
-     * @return the number of devices; ordinals run from {@code 0} to one less
-     */
+    /** {@return the number of devices that this process can use; ordinals run from {@code 0} to one less} */
     int count();
 
     /**
-     * Returns the properties of a device. Needs no context.
+     * {@return the name, identity, memory and capabilities of a device} Needs no context.
      *
      * @param device device ordinal
-     * @return its name, identity, memory and capabilities
      * @throws CudaException if there is no such device
      */
     CudaDeviceInfo info(int device);
@@ -45,20 +36,18 @@ public interface CudaDevices {
     void primaryContextRelease(int device);
 
     /**
-     * Returns the device's primary context, in which all calls run.
+     * {@return the handle of the device's primary context, in which all calls run}
      *
      * @param device device ordinal
-     * @return the context's handle
      * @throws CudaException if there is no such device, or {@code CUDA_ERROR_INVALID_CONTEXT} if it is not retained
      */
     long ctxGetCurrent(int device);
 
     /**
-     * Returns the device of a context, also of one that other code created.
+     * {@return the ordinal of the device of a context, also of one that other code created}
      *
      * @param device device ordinal; the context may belong to another one
      * @param context the context
-     * @return device ordinal
      */
     int ctxGetDevice(int device, long context);
 

@@ -27,38 +27,18 @@ package allocator.cuda.driver;
  *     it in a final field.
  */
 public interface CudaDriver {
-    /**
-     * Returns the functions on devices and their primary contexts.
-     *
-     * @return the same object at every call
-     */
+    /** {@return the functions on devices and their primary contexts, the same object at every call} */
     CudaDevices devices();
 
-    /**
-     * Returns the functions that allocate, fill and copy memory.
-     *
-     * @return the same object at every call
-     */
+    /** {@return the functions that allocate, fill and copy memory, the same object at every call} */
     CudaMemory memory();
 
-    /**
-     * Returns the functions on stream-ordered memory pools.
-     *
-     * @return the same object at every call
-     */
+    /** {@return the functions on stream-ordered memory pools, the same object at every call} */
     CudaPools pools();
 
-    /**
-     * Returns the functions that reserve addresses and map physical memory.
-     *
-     * @return the same object at every call
-     */
+    /** {@return the functions that reserve addresses and map physical memory, the same object at every call} */
     CudaAddressRanges addressRanges();
 
-    /**
-     * Returns the functions on streams and events.
-     *
-     * @return the same object at every call
-     */
+    /** {@return the functions on streams and events, the same object at every call} */
     CudaStreams streams();
 }

@@ -23,14 +23,12 @@ public final class CudaDrivers {
     private CudaDrivers() {}
 
     /**
-     * Returns the CUDA driver of this machine, or the reason why this process cannot use one.
+     * {@return the CUDA driver of this machine, or the reason why this process cannot use one}
      *
      * <p>A driver of {@link #callWith} goes before one of {@link #substitute}, and that one before the machine's.
      *
      * <p>May be called at any time and any number of times: a failed attempt has no lasting effect, and a later one can
      * succeed. Retains no context. The first success initializes the driver.
-     *
-     * @return the driver, or the reason why there is none
      */
     public static CudaAvailability probe() {
         return OF_THIS_THREAD.isBound() ? new CudaAvailability.Available(OF_THIS_THREAD.get()) : probeProcess();

@@ -39,38 +39,22 @@ public final class CudaException extends RuntimeException {
         this.resultName = resultName;
     }
 
-    /**
-     * Returns the function that was called.
-     *
-     * @return the function
-     */
+    /** {@return the function that was called} */
     public CudaFunction function() {
         return function;
     }
 
-    /**
-     * Returns the driver's result code.
-     *
-     * @return the code, never {@link CudaResult#SUCCESS}
-     */
+    /** {@return the driver's result code, never {@link CudaResult#SUCCESS}} */
     public int result() {
         return result;
     }
 
-    /**
-     * Returns CUDA's name of the result code.
-     *
-     * @return for instance {@code CUDA_ERROR_OUT_OF_MEMORY}
-     */
+    /** {@return CUDA's name of the result code, for instance {@code CUDA_ERROR_OUT_OF_MEMORY}} */
     public String resultName() {
         return resultName;
     }
 
-    /**
-     * Returns whether memory is exhausted; existing allocations stay valid.
-     *
-     * @return true for {@link CudaResult#OUT_OF_MEMORY}
-     */
+    /** {@return whether memory is exhausted ({@link CudaResult#OUT_OF_MEMORY}); existing allocations stay valid} */
     public boolean isOutOfMemory() {
         return result == CudaResult.OUT_OF_MEMORY;
     }

@@ -151,20 +151,12 @@ public enum CudaFunction {
         this.symbol = functionName + version;
     }
 
-    /**
-     * Returns the name under which NVIDIA documents the function.
-     *
-     * @return for instance {@code cuMemAlloc}
-     */
+    /** {@return the name under which NVIDIA documents the function, for instance {@code cuMemAlloc}} */
     public String functionName() {
         return functionName;
     }
 
-    /**
-     * Returns the name under which the library exports the current version of the function.
-     *
-     * @return for instance {@code cuMemAlloc_v2}
-     */
+    /** {@return the name that the library exports for its current version, such as {@code cuMemAlloc_v2}} */
     public String symbol() {
         return symbol;
     }

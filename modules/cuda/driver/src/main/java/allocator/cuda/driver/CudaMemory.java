@@ -31,10 +31,9 @@ public interface CudaMemory {
     void memFree(int device, long address);
 
     /**
-     * Returns how much memory the device has, and how much of it is free.
+     * {@return how many bytes of memory the device has, and how many of them are free, at this moment}
      *
      * @param device device ordinal
-     * @return free and total bytes at this moment
      */
     CudaMemoryUsage memGetInfo(int device);
 

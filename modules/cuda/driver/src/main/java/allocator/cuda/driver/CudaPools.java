@@ -14,10 +14,9 @@ package allocator.cuda.driver;
  */
 public interface CudaPools {
     /**
-     * Creates a pool of device memory.
+     * {@return a new pool of device memory}
      *
      * @param device device ordinal
-     * @return the pool
      * @throws CudaException {@code CUDA_ERROR_NOT_SUPPORTED} if the device has no memory pools
      */
     long memPoolCreate(int device);
@@ -31,21 +30,19 @@ public interface CudaPools {
     void memPoolDestroy(int device, long pool);
 
     /**
-     * Returns the default pool of a device, which all code in the process shares.
+     * {@return the default pool of a device, which all code in the process shares; it must not be destroyed}
      *
      * @param device device ordinal
-     * @return the pool; must not be destroyed
      * @throws CudaException {@code CUDA_ERROR_NOT_SUPPORTED} if the device has no memory pools
      */
     long deviceGetDefaultMemPool(int device);
 
     /**
-     * Reads an attribute.
+     * {@return the value of an attribute; a flag is {@code 0} or {@code 1}}
      *
      * @param device device ordinal
      * @param pool the pool
      * @param attribute the attribute
-     * @return its value; a flag is {@code 0} or {@code 1}
      */
     long memPoolGetAttribute(int device, long pool, PoolAttribute attribute);
 

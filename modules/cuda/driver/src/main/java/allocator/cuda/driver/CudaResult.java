@@ -59,10 +59,9 @@ public final class CudaResult {
     private CudaResult() {}
 
     /**
-     * Returns CUDA's name for a result code.
+     * {@return CUDA's name for a result code, or {@code CUDA_ERROR_} and the number if JCuda does not know it}
      *
      * @param result the code
-     * @return its name, or {@code CUDA_ERROR_} and the number if JCuda does not know it
      */
     public static String nameOf(int result) {
         final String name = CUresult.stringFor(result);

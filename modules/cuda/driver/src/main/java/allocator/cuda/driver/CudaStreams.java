@@ -9,10 +9,9 @@ package allocator.cuda.driver;
  */
 public interface CudaStreams {
     /**
-     * Creates a stream that does not wait for the default stream.
+     * {@return a new stream that does not wait for the default stream}
      *
      * @param device device ordinal
-     * @return the stream
      */
     long streamCreate(int device);
 
@@ -34,30 +33,27 @@ public interface CudaStreams {
     void streamSynchronize(int device, long stream);
 
     /**
-     * Returns whether a stream has completed all its work, without waiting.
+     * {@return whether a stream is idle, having completed all its work, without waiting}
      *
      * @param device device ordinal
      * @param stream the stream
-     * @return true if it is idle
      * @throws CudaException if the device or an earlier asynchronous operation failed
      */
     boolean streamQuery(int device, long stream);
 
     /**
-     * Returns a stream's identity. Unlike a handle it is never reused.
+     * {@return a stream's identity} Unlike a handle it is never reused.
      *
      * @param device device ordinal
      * @param stream the stream
-     * @return the identity
      */
     long streamGetId(int device, long stream);
 
     /**
-     * Returns the context of a stream, also of one that other code created.
+     * {@return the handle of the context of a stream, also of one that other code created}
      *
      * @param device device ordinal; the stream may belong to another one
      * @param stream the stream
-     * @return the context's handle
      * @throws CudaException if there is no such stream, as far as the driver knows
      */
     long streamGetCtx(int device, long stream);
@@ -122,10 +118,9 @@ public interface CudaStreams {
     void launchHostFunction(int device, long stream, Runnable function);
 
     /**
-     * Creates an event without timing.
+     * {@return a new event without timing}
      *
      * @param device device ordinal
-     * @return the event
      */
     long eventCreate(int device);
 
@@ -147,11 +142,10 @@ public interface CudaStreams {
     void eventRecord(int device, long event, long stream);
 
     /**
-     * Returns whether the work that an event recorded is complete, without waiting.
+     * {@return whether the work that an event recorded is complete, or the event was never recorded, without waiting}
      *
      * @param device device ordinal
      * @param event the event
-     * @return true if it is complete, or if the event was never recorded
      * @throws CudaException if the device or an earlier asynchronous operation failed
      */
     boolean eventQuery(int device, long event);

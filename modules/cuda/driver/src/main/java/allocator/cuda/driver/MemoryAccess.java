@@ -15,11 +15,7 @@ public enum MemoryAccess {
         this.code = code;
     }
 
-    /**
-     * Returns CUDA's number for the access.
-     *
-     * @return a {@code CUmemAccess_flags}
-     */
+    /** {@return CUDA's number for the access, a {@code CUmemAccess_flags}} */
     public int code() {
         return code;
     }

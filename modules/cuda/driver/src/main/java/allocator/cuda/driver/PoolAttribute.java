@@ -29,29 +29,17 @@ public enum PoolAttribute {
         this.isSettable = isSettable;
     }
 
-    /**
-     * Returns CUDA's number for the attribute.
-     *
-     * @return a {@code CUmemPool_attribute}
-     */
+    /** {@return CUDA's number for the attribute, a {@code CUmemPool_attribute}} */
     public int code() {
         return code;
     }
 
-    /**
-     * Returns whether the value is a number of bytes.
-     *
-     * @return true for bytes (64 bits), false for a flag (32 bits)
-     */
+    /** {@return whether the value is a number of bytes (64 bits), not a flag (32 bits)} */
     public boolean isByteSize() {
         return isLong;
     }
 
-    /**
-     * Returns whether the attribute can be set.
-     *
-     * @return false for the driver's counters
-     */
+    /** {@return whether the attribute can be set: false for the driver's counters} */
     public boolean isSettable() {
         return isSettable;
     }

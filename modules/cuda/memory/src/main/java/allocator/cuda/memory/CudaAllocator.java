@@ -25,10 +25,8 @@ public interface CudaAllocator extends InspectableAllocator {
     default void releaseStream(SyncStream stream) {}
 
     /**
-     * Returns whether the end of this allocator has begun, so that a stream which it has
-     * {@linkplain CudaSyncStream#usedBy used} need not report to it any more.
-     *
-     * @return whether it is closed; {@code false} unless overridden
+     * {@return whether the end of this allocator has begun, so that a stream which it has
+     * {@linkplain CudaSyncStream#usedBy used} need not report to it any more; {@code false} unless overridden}
      */
     default boolean isClosed() {
         return false;

@@ -107,11 +107,10 @@ public final class CudaDevice implements AutoCloseable {
     }
 
     /**
-     * Opens a device for code without a session, and retains its primary context.
+     * {@return a device for code without a session, which the caller closes; its primary context is retained}
      *
      * @param driver the driver
      * @param ordinal the device's ordinal
-     * @return the device, which the caller closes
      * @throws DeviceException if there is no such device, or the driver fails
      */
     public static CudaDevice open(CudaDriver driver, int ordinal) {
@@ -134,56 +133,32 @@ public final class CudaDevice implements AutoCloseable {
         return new MemoryLocation(DeviceType.GPU, VENDOR_ID, ordinal, memoryType);
     }
 
-    /**
-     * The driver.
-     *
-     * @return the driver that serves this device
-     */
+    /** {@return the driver that serves this device} */
     public CudaDriver driver() {
         return driver;
     }
 
-    /**
-     * The device's number.
-     *
-     * @return the CUDA ordinal
-     */
+    /** {@return the device's CUDA ordinal} */
     public int ordinal() {
         return info.ordinal();
     }
 
-    /**
-     * What the driver tells of the device.
-     *
-     * @return name, memory and abilities
-     */
+    /** {@return what the driver reports of the device: name, memory and abilities} */
     public CudaDeviceInfo info() {
         return info;
     }
 
-    /**
-     * Device memory.
-     *
-     * @return the info named {@code Cuda}
-     */
+    /** {@return the info of device memory, named {@code Cuda}} */
     public MemoryInfo defaultMemory() {
         return defaultMemory;
     }
 
-    /**
-     * Page-locked host memory.
-     *
-     * @return the info named {@code CudaPinned}
-     */
+    /** {@return the info of page-locked host memory, named {@code CudaPinned}} */
     public MemoryInfo pinnedMemory() {
         return pinnedMemory;
     }
 
-    /**
-     * Device memory for data that is written once.
-     *
-     * @return the info named {@code CudaReadOnly}
-     */
+    /** {@return the info of device memory for data that is written once, named {@code CudaReadOnly}} */
     public MemoryInfo readOnlyMemory() {
         return readOnlyMemory;
     }
@@ -194,9 +169,8 @@ public final class CudaDevice implements AutoCloseable {
     }
 
     /**
-     * Creates a stream that does not wait for the legacy default stream.
+     * {@return a new stream, which the caller closes and which does not wait for the legacy default stream}
      *
-     * @return a new stream, which the caller closes
      * @throws DeviceException if the driver fails
      * @throws IllegalStateException if this is closed
      */
@@ -246,11 +220,7 @@ public final class CudaDevice implements AutoCloseable {
         return shared.streams();
     }
 
-    /**
-     * Returns how many streams of this object are open.
-     *
-     * @return the number, views included
-     */
+    /** {@return how many streams of this object are open, views included} */
     public int openStreams() {
         final DeviceContext shared = context;
         return shared == null ? 0 : shared.streams().count(this);

@@ -77,32 +77,29 @@ public abstract class CudaEpFactory implements EpFactory {
     }
 
     /**
-     * Chooses the allocator for a memory. Only chooses: nothing is made yet.
+     * {@return the choice of the allocator for a memory} Only chooses: nothing is made yet.
      *
      * @param device the device
      * @param info one of the device's three infos
      * @param options settings, all valid
-     * @return the choice
      */
     protected abstract Choice choose(CudaDevice device, MemoryInfo info, AllocatorOptions options);
 
     /**
-     * Says why a device cannot be served.
+     * {@return why a device cannot be served; empty if it can}
      *
      * @param info the device
-     * @return the reason, or empty if it can
      */
     protected Optional<String> obstacle(CudaDeviceInfo info) {
         return Optional.empty();
     }
 
     /**
-     * The choice of an allocator that users share, unless one asks for an instance of his own (O-06).
+     * {@return the choice of an allocator that users share, unless one asks for an instance of its own (O-06)}
      *
      * @param options settings, all valid
      * @param key what tells this kind of allocator from others of the same device
      * @param maker makes the allocator
-     * @return the choice
      */
     protected static Choice sharedUnlessExclusive(
             AllocatorOptions options, Object key, Supplier<? extends CudaAllocator> maker) {

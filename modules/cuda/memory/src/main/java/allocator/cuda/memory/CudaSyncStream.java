@@ -113,11 +113,7 @@ public final class CudaSyncStream extends SyncStream {
         return "CUstream 0x%x of gpu:%d".formatted(handle, device.ordinal());
     }
 
-    /**
-     * Returns the device that does the stream's work.
-     *
-     * @return the device
-     */
+    /** {@return the device that does the stream's work} */
     public CudaDevice device() {
         return device;
     }
@@ -137,11 +133,7 @@ public final class CudaSyncStream extends SyncStream {
         users.add(allocator);
     }
 
-    /**
-     * Returns the checks of the uses of memory on this stream.
-     *
-     * @return the checks, on or off
-     */
+    /** {@return the checks of the uses of memory on this stream, on or off} */
     public StreamChecks checks() {
         return device.checks();
     }
@@ -278,10 +270,8 @@ public final class CudaSyncStream extends SyncStream {
     }
 
     /**
-     * Returns whether {@link #close} has begun. Memory allocated on the stream while this returns {@code false} is
-     * unbound by the close.
-     *
-     * @return whether the stream takes no more calls
+     * {@return whether {@link #close} has begun, so that the stream takes no more calls} Memory allocated on the stream
+     * while this returns {@code false} is unbound by the close.
      */
     public boolean isClosed() {
         return guard.isClosed();

@@ -85,12 +85,11 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
     }
 
     /**
-     * Creates a pool for a device's default memory.
+     * {@return a new pool for a device's default memory, which holds no memory yet}
      *
      * @param device the device, with a context
      * @param settings the settings
      * @param options what {@link #effectiveOptions} returns, apart from the rounding of the limit
-     * @return the pool; holds no memory yet
      * @throws CudaException if the driver fails, for instance because the device has no pools. Nothing is left behind;
      *     what the driver does not take back at once, it is given when the factory is closed
      */

@@ -22,10 +22,9 @@ public final class PeerAccess {
     private PeerAccess() {}
 
     /**
-     * Returns the ordinals of the devices in the list.
+     * {@return the ordinals of the devices in the list, in its order}
      *
      * @param options settings
-     * @return ordinals, in the order of the list
      * @throws InvalidOptionException if the value is not accepted
      */
     public static List<Integer> ordinals(AllocatorOptions options) {

@@ -62,11 +62,10 @@ public final class PinnedMemory extends DirectMemory implements HostAccessibleAl
     }
 
     /**
-     * Returns a view of pinned memory, as {@link HostAccessibleAllocator#segment} says.
+     * {@return a view of pinned memory, as {@link HostAccessibleAllocator#segment} says}
      *
      * @param address first byte, {@code 0} for the empty allocation
      * @param byteSize size in bytes
-     * @return the segment
      * @throws InvalidSizeException if the size is negative, or not zero for the empty allocation
      */
     public static MemorySegment segmentAt(long address, long byteSize) {

@@ -38,10 +38,9 @@ public record PoolSettings(Limit limit, long releaseThreshold, long bytesToKeepO
             List.of(Limit.KEY, RELEASE_THRESHOLD, BYTES_TO_KEEP_ON_SHRINK, PeerAccess.KEY);
 
     /**
-     * Reads the keys of {@link #KEYS}; other keys are left to the caller to check.
+     * {@return the settings that the keys of {@link #KEYS} give; other keys are left to the caller to check}
      *
      * @param options the settings asked for
-     * @return the settings
      * @throws InvalidOptionException if a value is not accepted
      */
     public static PoolSettings from(AllocatorOptions options) {

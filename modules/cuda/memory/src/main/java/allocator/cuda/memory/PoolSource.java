@@ -227,9 +227,7 @@ final class PoolSource {
         return address;
     }
 
-    /**
-     * Returns how much more than it holds the budget of the device lets the pool hold, and notes why it is not more.
-     */
+    /** Returns how much more than it holds the device's budget lets the pool hold, and notes why it is not more. */
     private long leftInBudget(long held) {
         final Budget.Status status = budget.status();
         final long left = charged + status.available() - held;

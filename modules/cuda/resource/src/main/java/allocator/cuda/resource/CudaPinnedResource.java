@@ -5,10 +5,7 @@ import allocator.cuda.driver.CudaMemory;
 import allocator.resource.MemoryKind;
 import allocator.spi.MemoryType;
 
-/**
- * Page-locked host memory from {@code cuMemHostAlloc}, accessible to all devices: the CUDA proposal's
- * {@code pinned_resource}.
- */
+/** Page-locked host memory of {@code cuMemHostAlloc}, for all devices: the CUDA proposal's {@code pinned_resource}. */
 public final class CudaPinnedResource extends DriverResource {
     /**
      * Creates a resource without allocations.

@@ -196,12 +196,11 @@ public final class DeviceRuntime implements AutoCloseable {
     }
 
     /**
-     * Returns the runtime of a device: the one that is in use, whatever its settings, or a new one with
-     * {@link Settings#DEFAULT}.
+     * {@return the runtime of a device, ready for use, which the caller closes: the one that is in use, whatever its
+     * settings, or a new one with {@link Settings#DEFAULT}}
      *
      * @param driver the driver
      * @param ordinal the device's ordinal
-     * @return the runtime, ready for use, which the caller closes
      * @throws DeviceException if there is no such device, it has no memory pools, or the driver fails; nothing is left
      */
     public static DeviceRuntime of(CudaDriver driver, int ordinal) {
@@ -280,9 +279,8 @@ public final class DeviceRuntime implements AutoCloseable {
     }
 
     /**
-     * Creates a stream outside the pool, as {@link CudaDevice#openStream} does.
+     * {@return a new stream outside the pool, as {@link CudaDevice#openStream} creates it, which the caller closes}
      *
-     * @return a new stream, which the caller closes
      * @throws DeviceException if the driver fails
      * @throws IllegalStateException if this is closed
      */

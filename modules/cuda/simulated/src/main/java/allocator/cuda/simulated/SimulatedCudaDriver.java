@@ -47,11 +47,7 @@ public final class SimulatedCudaDriver implements CudaDriver, AutoCloseable {
         machine = new Machine(properties);
     }
 
-    /**
-     * Returns a builder of one device with 16 GiB, contents, and streams that do not lag.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder of one device with 16 GiB, contents, and streams that do not lag} */
     public static Builder builder() {
         return new Builder();
     }
@@ -82,9 +78,8 @@ public final class SimulatedCudaDriver implements CudaDriver, AutoCloseable {
     }
 
     /**
-     * Returns the controls of a test: progress of streams, injected failures, numbers of calls, detected misuse.
-     *
-     * @return the same object at every call
+     * {@return the controls of a test: progress of streams, injected failures, numbers of calls, detected misuse; the
+     * same object at every call}
      */
     public TestControls controls() {
         return machine.controls();
@@ -233,9 +228,8 @@ public final class SimulatedCudaDriver implements CudaDriver, AutoCloseable {
         }
 
         /**
-         * Builds the driver.
+         * {@return a new driver with these settings}
          *
-         * @return a new driver
          * @throws allocator.spi.UnsupportedMemoryException if the platform does not have 64 bits
          */
         public SimulatedCudaDriver build() {

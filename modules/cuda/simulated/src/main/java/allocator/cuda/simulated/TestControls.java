@@ -52,41 +52,28 @@ public interface TestControls {
     /** Cancels all failures that were requested. */
     void clearFailures();
 
-    /**
-     * Returns the number of calls of all functions, including failed calls.
-     *
-     * @return the number of calls
-     */
+    /** {@return the number of calls of all functions, including failed calls} */
     long calls();
 
     /**
-     * Returns the number of calls of a function, including failed calls.
+     * {@return the number of calls of a function, including failed calls}
      *
      * @param function the function
-     * @return the number of calls
      */
     long calls(CudaFunction function);
 
-    /**
-     * Returns the messages of all {@linkplain StreamHazardException stream hazards} so far.
-     *
-     * @return one line for each
-     */
+    /** {@return the messages of all {@linkplain StreamHazardException stream hazards} so far, one line for each} */
     List<String> hazards();
 
     /**
-     * Returns the same as {@link #hazards}, and forgets them: a test that expects a hazard calls this, so that
-     * {@link SimulatedCudaDriver#close} does not report it.
-     *
-     * @return one line for each
+     * {@return the same as {@link #hazards}, one line for each, and forgets them} A test that expects a hazard calls
+     * this, so that {@link SimulatedCudaDriver#close} does not report it.
      */
     List<String> takeHazards();
 
     /**
-     * Returns everything that is allocated, created or retained now, and everything that still was when its context was
-     * destroyed.
-     *
-     * @return one line for each, an allocation with its function and the number of the call
+     * {@return everything that is allocated, created or retained now, and everything that still was when its context
+     * was destroyed: one line for each, an allocation with its function and the number of the call}
      */
     List<String> leaks();
 }

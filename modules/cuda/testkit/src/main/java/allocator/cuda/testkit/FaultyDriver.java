@@ -22,10 +22,7 @@ public final class FaultyDriver implements CudaDriver {
     private final CudaAddressRanges addressRanges;
     private final CudaStreams streams;
 
-    /**
-     * Creates a driver: {@code calls} receives the name of each call and may throw, the other driver the calls that do
-     * not fail.
-     */
+    /** Creates a driver: {@code calls} gets the name of each call and may throw, the other driver gets the rest. */
     public FaultyDriver(CudaDriver driver, Consumer<String> calls) {
         devices = faulty(CudaDevices.class, driver.devices(), calls);
         memory = faulty(CudaMemory.class, driver.memory(), calls);

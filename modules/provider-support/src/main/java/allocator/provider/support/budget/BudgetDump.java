@@ -20,9 +20,7 @@ public final class BudgetDump {
 
     private BudgetDump() {}
 
-    /**
-     * Returns one line: {@code images: 48.0 MiB (50,331,648 bytes) of 64.0 MiB (67,108,864 bytes) in use, peak ...}.
-     */
+    /** Returns a line: {@code images: 48.0 MiB (50,331,648 bytes) of 64.0 MiB (67,108,864 bytes) in use, peak ...}. */
     static String describe(String path, Status status) {
         final String limit = status.limit() == Budget.UNLIMITED ? "unlimited memory" : bytes(status.limit());
         return path + ": " + bytes(status.charge()) + " of " + limit + " in use, peak " + bytes(status.peakCharge());

@@ -246,10 +246,7 @@ public final class AllocatorEvents {
         }
     }
 
-    /**
-     * {@return the latest events of this process, the oldest first; empty unless they are {@linkplain #remember
-     * remembered}}
-     */
+    /** {@return this process's latest events, oldest first; empty unless {@linkplain #remember remembered}} */
     public static List<RecentEvent> recent() {
         final EventRing recent = ring;
         return recent == null ? List.of() : recent.copy();

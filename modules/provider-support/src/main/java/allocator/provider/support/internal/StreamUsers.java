@@ -44,9 +44,7 @@ public final class StreamUsers<A> {
         this.isOpen = isOpen;
     }
 
-    /**
-     * Records that an allocator is about to allocate on the stream. If this method throws, it has to allocate nothing.
-     */
+    /** Records that an allocator is about to allocate on the stream. If this throws, it has to allocate nothing. */
     @SuppressWarnings("ReferenceEquality") // what a foreign equals says does not matter
     public void add(A allocator) {
         if (latest != allocator) {

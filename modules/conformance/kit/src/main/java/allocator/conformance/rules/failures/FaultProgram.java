@@ -41,9 +41,7 @@ final class FaultProgram {
         long make();
     }
 
-    /**
-     * A call may throw {@code thrown} only, with a message. Without a stream, {@code null}, there are no calls on it.
-     */
+    /** A call may throw only {@code thrown}, with a message. Without a stream, {@code null}, none are made on it. */
     FaultProgram(Subject subject, Allocator allocator, @Nullable SyncStream stream, Class<? extends Throwable> thrown) {
         this.subject = subject;
         this.allocator = allocator;

@@ -112,9 +112,7 @@ public abstract class RefusalRules extends Chapter {
                 subject.heldByDevice(0));
     }
 
-    /**
-     * No region of an arena has a reserve: its memory serves a block again once the device took it back and gave it.
-     */
+    /** No region of an arena has a reserve: its memory serves a block again once the device took and gave it. */
     private static void requireUnused(DeviceProbe probe, Allocator allocator, long refused) {
         AllocationCalls.withoutStreams(allocator).forEach((name, call) -> {
             final long calls = probe.calls();

@@ -17,21 +17,16 @@ final class Refusals {
         return probe;
     }
 
-    /**
-     * Makes a call during which every device call throws.
-     *
-     * @return whether the call reached the device
-     */
+    /** Makes a call during which every device call throws. Returns whether the call reached the device. */
     static boolean during(Subject subject, Thrown thrown, Runnable call) {
         return during(subject, thrown, 1, true, call);
     }
 
     /**
-     * Makes a call during which a device call throws.
+     * Makes a call during which a device call throws, and returns whether there was one.
      *
      * @param k the device call, from 1
      * @param isLasting whether all that follow throw as well
-     * @return whether there was such a device call
      */
     static boolean during(Subject subject, Thrown thrown, int k, boolean isLasting, Runnable call) {
         final DeviceProbe probe = require(subject);

@@ -12,17 +12,11 @@ import allocator.spi.SpiLevel;
 import java.util.Map;
 import java.util.OptionalLong;
 
-/**
- * Memory that goes back, with the memory of this process as the witness: where the process shows the memory, no probe
- * is needed.
- */
+/** Memory that goes back, as this process shows it: where the process shows the memory, no probe is needed. */
 public abstract class ReturnRules extends Chapter {
     private static final long MIB = 1 << 20;
 
-    /**
-     * What each round would lose. It is more than a C library takes from a heap of its own, whose gaps would hide what
-     * is lost.
-     */
+    /** What each round would lose: more than a C library takes from a heap of its own, whose gaps would hide it. */
     private static final long BLOCK = 40 * MIB;
 
     private static final int ROUNDS = 24;

@@ -183,10 +183,7 @@ public abstract class QueuedWorkRules extends Chapter {
                 Expect.hex(address));
     }
 
-    /**
-     * What another thread frees on a stream while the end of a run waits is of the next run, as the work queued by
-     * then.
-     */
+    /** What another thread frees on a stream while the end of a run waits is of the next run, like work queued then. */
     @ConformanceTest
     void optional_T04_memoryFreedWhileARunEndsIsOfTheNextRun(Subject subject) throws Throwable {
         final StreamAwareAllocator allocator = allocator(subject);

@@ -19,21 +19,19 @@ public final class PlainWriter extends Writer {
     }
 
     /**
-     * Wraps a writer.
+     * Wraps a writer without a buffer of its own; flushing and closing it does the same to {@code out}.
      *
      * @param out receives the text
      * @param isFlushedByLine whether each printed line flushes it
-     * @return a writer without a buffer of its own; flushing and closing it does the same to {@code out}
      */
     public static PrintWriter over(PrintWriter out, boolean isFlushedByLine) {
         return new PrintWriter(new PlainWriter(out), isFlushedByLine);
     }
 
     /**
-     * Returns a text as it appears, on one line.
+     * {@return a text as it appears, on one line: with its control characters and line breaks escaped}
      *
      * @param text any text
-     * @return the text with its control characters and line breaks escaped
      */
     public static String oneLine(String text) {
         final StringBuilder shown = new StringBuilder();

@@ -74,10 +74,9 @@ public final class WholeFile {
     }
 
     /**
-     * Returns in words why a file cannot be written.
+     * {@return the reason in words why a file cannot be written, without the file}
      *
      * @param failure what was thrown
-     * @return the reason, without the file
      */
     public static String reason(IOException failure) {
         return switch (failure) {

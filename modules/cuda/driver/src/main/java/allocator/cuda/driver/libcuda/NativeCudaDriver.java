@@ -22,10 +22,9 @@ public record NativeCudaDriver(
         CudaDevices devices, CudaMemory memory, CudaPools pools, CudaAddressRanges addressRanges, CudaStreams streams)
         implements CudaDriver {
     /**
-     * Initializes the driver. {@link Prerequisites} must be met.
+     * Initializes and returns the driver. {@link Prerequisites} must be met.
      *
      * @param driverVersion the version that the library reported
-     * @return the driver
      * @throws CudaException if a call fails, for instance because the process sees no device
      */
     public static NativeCudaDriver initialize(int driverVersion) {

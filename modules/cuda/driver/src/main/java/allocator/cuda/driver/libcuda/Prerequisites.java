@@ -34,11 +34,7 @@ public final class Prerequisites {
 
     private Prerequisites() {}
 
-    /**
-     * Returns the first prerequisite that is not met.
-     *
-     * @return one line with the reason, null if all are met
-     */
+    /** {@return the first prerequisite that is not met, one line with the reason; null if all are met} */
     public static @Nullable String firstUnmet() {
         return firstUnmet(Platform.current());
     }
@@ -92,11 +88,7 @@ public final class Prerequisites {
         return null;
     }
 
-    /**
-     * Returns the version that the library reports; all prerequisites must be met.
-     *
-     * @return {@code 1000 * major + 10 * minor}
-     */
+    /** {@return the library's version, {@code 1000 * major + 10 * minor}; all prerequisites must be met} */
     public static int driverVersion() {
         return driverVersion(library());
     }

@@ -1,5 +1,2 @@
-/**
- * The installed CUDA driver, {@code libcuda.so.1}: one class for each group of functions, and the native calls under
- * them.
- */
+/** The installed CUDA driver, {@code libcuda.so.1}: a class for each group of functions, over the native calls. */
 package allocator.cuda.driver.libcuda;

@@ -61,21 +61,16 @@ public final class StreamChecks {
             this.point = point;
         }
 
-        /**
-         * Returns the checks of the stream.
-         *
-         * @return the checks
-         */
+        /** {@return the checks of the stream} */
         public StreamChecks checks() {
             return checks;
         }
     }
 
     /**
-     * Returns the checks of a driver's streams.
+     * {@return the one instance of the checks of a driver's streams}
      *
      * @param driver the driver
-     * @return the one instance of it
      */
     public static StreamChecks of(CudaDriver driver) {
         synchronized (OF_DRIVERS) {
@@ -88,11 +83,7 @@ public final class StreamChecks {
         isOn = true;
     }
 
-    /**
-     * Returns whether any allocator of the driver has been checked.
-     *
-     * @return false if the other methods need not be called
-     */
+    /** {@return whether any allocator of the driver has been checked; if not, the other methods need not be called} */
     public boolean isOn() {
         return isOn;
     }

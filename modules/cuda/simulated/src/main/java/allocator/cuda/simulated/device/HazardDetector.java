@@ -30,9 +30,7 @@ final class HazardDetector {
         return found;
     }
 
-    /**
-     * Throws if a stream's next operation conflicts with an incomplete one of another stream, not ordered before it.
-     */
+    /** Throws if a stream's next operation conflicts with an incomplete, unordered one of another stream. */
     void requireOrdered(StreamQueue queue, Site site, List<Span> accessed) {
         for (StreamQueue other : streams.all()) {
             if (!queue.isOrderedAfter(other, other.submitted)) {

@@ -133,19 +133,14 @@ public final class Machine implements CudaDriver {
         return streams;
     }
 
-    /**
-     * Returns the controls of a test.
-     *
-     * @return the same object at every call
-     */
+    /** {@return the controls of a test, the same object at every call} */
     public TestControls controls() {
         return controls;
     }
 
     /**
      * Ends the simulation; every later call fails with {@code CUDA_ERROR_DEINITIALIZED}. A second close does nothing.
-     *
-     * @return all hazards and leaks, one line each
+     * Returns all hazards and leaks, one line each.
      */
     public List<String> close() {
         lock.lock();
