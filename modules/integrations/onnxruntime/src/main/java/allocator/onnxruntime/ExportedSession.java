@@ -200,7 +200,11 @@ final class ExportedSession {
     }
 
     long bytesAsleep() {
-        return weights.stream().mapToLong(SleepingWeights::bytesAsleep).sum();
+        long sum = 0;
+        for (int i = 0; i < weights.size(); i++) { // an iterator would be an object for each run
+            sum += weights.get(i).bytesAsleep();
+        }
+        return sum;
     }
 
     /** Returns the bytes of a memory that a sleep gives back. */
