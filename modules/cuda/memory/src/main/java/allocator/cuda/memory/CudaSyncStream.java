@@ -1,6 +1,7 @@
 package allocator.cuda.memory;
 
 import allocator.cuda.driver.CudaException;
+import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.memory.check.StreamChecks;
 import allocator.provider.support.StreamOwner;
@@ -176,11 +177,8 @@ public final class CudaSyncStream extends SyncStream {
      * @throws CudaException if the driver fails
      */
     void requireReady(String call) {
-        if (isView && isKnownToBeCaptured()) {
-            throw captured(call); // whether the owner has destroyed it cannot be asked during a capture
-        }
-        requireAlive();
         requireNotCaptured(call);
+        requireAlive();
     }
 
     private void requireAlive() {
@@ -255,9 +253,19 @@ public final class CudaSyncStream extends SyncStream {
         }
     }
 
-    /** Returns whether this stream is being captured. Called while in use. */
+    /**
+     * Returns whether this stream is being captured; false if this is a view and its owner has destroyed the stream,
+     * which asking the driver for a capture would end the process for. Called while in use.
+     */
     private boolean isCaptured() {
-        return streams.streamIsCapturing(device.ordinal(), handle);
+        try {
+            return isAlive() && streams.streamIsCapturing(device.ordinal(), handle);
+        } catch (CudaException e) {
+            if (isView && e.result() == CudaResult.STREAM_CAPTURE_UNSUPPORTED) {
+                return true; // a captured stream has no identity to read
+            }
+            throw e;
+        }
     }
 
     private StreamCaptureException captured(String call) {

@@ -107,6 +107,22 @@ class StreamCaptureTest {
     }
 
     @Test
+    void theViewOfACapturedStreamRejectsThemToo() {
+        capture.close();
+        final long handle = gpu.driver.streams().streamCreate(0);
+        try (SyncStream view = gpu.viewSyncStream(gpu.device(0), handle);
+                SyncNotification its = view.createNotification()) {
+            gpu.driver.streams().streamBeginCapture(0, handle);
+            assertThatExceptionOfType(StreamCaptureException.class)
+                    .isThrownBy(its::activate)
+                    .withMessageContaining("activate; end the capture first");
+            gpu.driver.streams().graphDestroy(0, gpu.driver.streams().streamEndCapture(0, handle));
+            its.activate();
+        }
+        gpu.driver.streams().streamDestroy(0, handle);
+    }
+
+    @Test
     void waitsAndNotificationsAreRejected() {
         assertRejected(stream::flush, "flush");
         assertRejected(stream::onSessionRunEnd, "flush");

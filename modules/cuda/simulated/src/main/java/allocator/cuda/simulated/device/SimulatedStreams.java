@@ -45,7 +45,7 @@ record SimulatedStreams(Calls calls, Streams streams, Scheduler scheduler) imple
         return calls.get(
                 CudaFunction.STREAM_GET_ID,
                 on(device, "stream=%#x", stream),
-                () -> streams.queue(calls.device(device), stream).id);
+                () -> streams.queue(calls.device(device), stream).identity());
     }
 
     @Override

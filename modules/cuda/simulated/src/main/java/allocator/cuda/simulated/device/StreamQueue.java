@@ -32,6 +32,14 @@ final class StreamQueue {
     @Nullable
     Capture capture;
 
+    /** Returns the id, which the driver does not report of a stream that is being captured. */
+    long identity() {
+        if (capture != null) {
+            throw new CallFailure(CudaResult.STREAM_CAPTURE_UNSUPPORTED);
+        }
+        return id;
+    }
+
     /** A thread runs the host function at the head, without the lock. */
     boolean isInHostFunction;
 
