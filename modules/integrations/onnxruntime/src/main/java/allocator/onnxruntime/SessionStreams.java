@@ -11,8 +11,9 @@ import java.util.function.LongUnaryOperator;
 /**
  * The streams on which ONNX Runtime allocates memory for one session, each as the provider's view of it.
  *
- * <p>ONNX Runtime creates a session's streams as runs need them, and destroys them with the session. Views are made on
- * first use, and closed before that.
+ * <p>ONNX Runtime creates a session's streams as runs need them, and destroys them with the session or earlier. A view
+ * is therefore made for a run and closed at its end: the driver crashes when it is asked about a destroyed stream. A
+ * stream of the program is its own view, as long as the program has it open.
  *
  * <p>A run waits for its streams before it returns. Memory freed on them may then serve the streams of other sessions,
  * which {@link #endRun} reports to the provider. A stream belongs to one run at a time, but the next run may take it
@@ -30,6 +31,9 @@ final class SessionStreams {
 
     /** Replaced, never changed, under the monitor of this. */
     private volatile Entry[] entries = NONE;
+
+    /** Whether ONNX Runtime has used a stream that is not the program's. Written under the monitor of this. */
+    private volatile boolean hasOwn;
 
     /** The runs that have begun and not ended. Guarded by this. */
     private int runs;
@@ -100,6 +104,7 @@ final class SessionStreams {
             more = Arrays.copyOf(more, count + 1);
         }
         final Entry entry = new Entry(handle, views.acquire(handle));
+        hasOwn |= !views.isOfProgram(handle, entry.view);
         entry.isUsed = true;
         more[count] = entry;
         entries = more;
@@ -132,7 +137,7 @@ final class SessionStreams {
 
     /** Returns whether the session runs on a stream. */
     Use use(long handle) {
-        Use use = Use.UNKNOWN;
+        Use use = hasOwn ? Use.ON_OTHERS : Use.UNKNOWN;
         for (final Entry entry : entries) {
             if (entry.handle != handle) {
                 return Use.ON_OTHERS;
@@ -181,6 +186,10 @@ final class SessionStreams {
     private void end(Entry entry) {
         try {
             entry.isUsed = !views.endRun(entry.handle, entry.view);
+            if (!entry.isUsed && !views.isOfProgram(entry.handle, entry.view)) {
+                views.release(entry.handle, entry.view);
+                entry.isReleased = true;
+            }
         } catch (Throwable e) {
             // The memory stays bound to the stream: the next end of a run, or of the stream, tries again.
             report(entry, e);

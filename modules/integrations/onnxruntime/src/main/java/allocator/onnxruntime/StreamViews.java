@@ -95,6 +95,12 @@ final class StreamViews {
         return true;
     }
 
+    /** Returns whether a view is a stream of the program, as {@link #adopt} took it. */
+    synchronized boolean isOfProgram(long handle, SyncStream stream) {
+        final View view = views.get(handle);
+        return view != null && view.isOfProgram && view.stream().equals(stream);
+    }
+
     /**
      * Closes the view of a stream if no other session uses it. If that fails, the session still has it, and another
      * call tries again.

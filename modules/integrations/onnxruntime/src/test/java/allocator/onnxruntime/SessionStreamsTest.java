@@ -82,13 +82,16 @@ class SessionStreamsTest {
         assertEquals(1, views.get(0).runEnds());
     }
 
+    /** ONNX Runtime may destroy the stream after the run, and the driver crashes when it is asked about it. */
     @Test
-    void everyRunOnAStreamIsEnded() {
-        for (int run = 1; run <= 3; run++) {
+    void aViewIsClosedAtTheEndOfItsRun() {
+        for (int run = 0; run < 3; run++) {
             streams.beginRun();
             streams.of(FIRST);
+            assertFalse(views.get(run).hasEnded());
             streams.endRun();
-            assertEquals(run, views.getFirst().runEnds());
+            assertEquals(1, views.get(run).runEnds());
+            assertTrue(views.get(run).hasEnded());
         }
     }
 
