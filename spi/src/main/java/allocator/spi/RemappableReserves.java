@@ -13,7 +13,12 @@ public interface RemappableReserves {
     /** Receives parts of a reserve. */
     @FunctionalInterface
     interface Part {
-        /** Receives a part that has pages now, for instance to queue a copy to it. It must not call the allocator. */
+        /**
+         * Receives a part that has pages now, for instance to queue a copy to it. It must not call the allocator.
+         *
+         * @param offset where it begins in the reserve, in bytes
+         * @param byteSize its size
+         */
         void mapped(long offset, long byteSize);
     }
 
@@ -22,6 +27,8 @@ public interface RemappableReserves {
 
     /**
      * {@return the bytes of a reserve's pages; {@code 0} if they were taken away, {@code -1} if it has none of its own}
+     *
+     * @param address the reserve's address
      */
     long mappedBytes(long address);
 
@@ -29,6 +36,7 @@ public interface RemappableReserves {
      * Takes the pages of a reserve away, after all work of the device. Contents are lost, and any use is an error until
      * {@link #map}. What the device fails to take back counts as held, and is offered again.
      *
+     * @param address the reserve's address
      * @throws IllegalArgumentException if it has no pages; nothing changes
      * @throws DeviceException if the device cannot be waited for; nothing changes
      */
@@ -37,6 +45,7 @@ public interface RemappableReserves {
     /**
      * Gives a reserve new pages, all or none. Their contents are undefined.
      *
+     * @param address the reserve's address
      * @param parts receives each part when it has pages, in order; what it throws, this method throws
      * @throws IllegalArgumentException if it is no reserve whose pages were taken away; nothing changes
      * @throws OutOfMemoryException if the limit or the device has no room

@@ -98,13 +98,21 @@ public final class ReservePages extends AllocatorWrapper implements RemappableRe
         this.awaitDevice = awaitDevice;
     }
 
-    /** {@return the bytes that a request for a reserve takes} */
+    /**
+     * {@return the bytes that a request for a reserve takes}
+     *
+     * @param byteSize the bytes requested
+     */
     public long roundUp(long byteSize) {
         final long mask = pages.pageBytes() - 1;
         return byteSize <= mask || byteSize > Long.MAX_VALUE - mask ? byteSize : (byteSize + mask) & ~mask;
     }
 
-    /** {@return the bytes that were requested for a reserve, with pages or without; {@code 0} if there is none} */
+    /**
+     * {@return the bytes that were requested for a reserve, with pages or without; {@code 0} if there is none}
+     *
+     * @param address the reserve's address
+     */
     public long requestedSize(long address) {
         final Reserve found = reserves.get(address);
         return found == null ? 0 : found.requested;

@@ -1,7 +1,6 @@
 package allocator.cuda.memory;
 
 import allocator.cuda.driver.CudaException;
-import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.memory.check.StreamChecks;
 import allocator.provider.support.StreamOwner;
@@ -177,8 +176,11 @@ public final class CudaSyncStream extends SyncStream {
      * @throws CudaException if the driver fails
      */
     void requireReady(String call) {
-        requireNotCaptured(call);
+        if (isView && isKnownToBeCaptured()) {
+            throw captured(call); // before the identity is read, which would invalidate the capture
+        }
         requireAlive();
+        requireNotCaptured(call);
     }
 
     private void requireAlive() {
@@ -254,18 +256,11 @@ public final class CudaSyncStream extends SyncStream {
     }
 
     /**
-     * Returns whether this stream is being captured; false if this is a view and its owner has destroyed the stream,
-     * which asking the driver for a capture would end the process for. Called while in use.
+     * Returns whether this stream is being captured: the only call on a captured stream that does not invalidate the
+     * capture. Called while in use.
      */
     private boolean isCaptured() {
-        try {
-            return isAlive() && streams.streamIsCapturing(device.ordinal(), handle);
-        } catch (CudaException e) {
-            if (isView && e.result() == CudaResult.STREAM_CAPTURE_UNSUPPORTED) {
-                return true; // a captured stream has no identity to read
-            }
-            throw e;
-        }
+        return streams.streamIsCapturing(device.ordinal(), handle);
     }
 
     private StreamCaptureException captured(String call) {

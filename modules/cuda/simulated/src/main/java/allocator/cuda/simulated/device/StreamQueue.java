@@ -32,10 +32,10 @@ final class StreamQueue {
     @Nullable
     Capture capture;
 
-    /** Returns the id, which the driver does not report of a stream that is being captured. */
+    /** Returns the id; of a stream that is being captured the call fails, and invalidates the capture. */
     long identity() {
         if (capture != null) {
-            throw new CallFailure(CudaResult.STREAM_CAPTURE_UNSUPPORTED);
+            throw capture.invalidate(CudaResult.STREAM_CAPTURE_UNSUPPORTED);
         }
         return id;
     }
