@@ -32,6 +32,9 @@ import org.jspecify.annotations.Nullable;
  * thread.
  */
 public final class InstalledMemory {
+    /** Ends the reason for which an arena holds memory in use. */
+    private static final String LIVE = "with live blocks";
+
     private final TargetAllocator target;
     private final SessionBudget budget;
     private final StreamViews views;
@@ -118,10 +121,28 @@ public final class InstalledMemory {
     /**
      * Returns unused memory to the system or the device. May be called at any time, also while sessions run.
      *
-     * @return what was returned and what is still held; nothing is returned if the allocator cannot be shrunk
+     * @return what was returned and what is still held, and what of it captured graphs use; nothing is returned if the
+     *     allocator cannot be shrunk
      */
     public ShrinkReport shrink() {
-        return ExportedAllocator.shrink(allocator());
+        final ShrinkReport report = ExportedAllocator.shrink(allocator());
+        final long captured =
+                exports().stream().mapToLong(ExportedAllocator::bytesCaptured).sum();
+        if (captured == 0) {
+            return report;
+        }
+        final String graphs = ", of which captured graphs use " + MemoryDump.size(captured);
+        return new ShrinkReport(
+                report.bytesReleased(),
+                report.regionsReleased(),
+                report.bytesHeld(),
+                report.regionsInUse(),
+                report.regionsKept(),
+                report.held().stream()
+                        .map(part -> part.reason().endsWith(LIVE)
+                                ? new ShrinkReport.Held(part.bytes(), part.regions(), part.reason() + graphs)
+                                : part)
+                        .toList());
     }
 
     /** Returns what takes the pages of weights away and gives them back; empty if sessions cannot sleep. */

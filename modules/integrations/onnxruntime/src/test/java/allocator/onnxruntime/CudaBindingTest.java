@@ -13,6 +13,7 @@ import ai.onnxruntime.OrtProvider;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.OrtSession.SessionOptions;
 import ai.onnxruntime.providers.OrtCUDAProviderOptions;
+import allocator.onnxruntime.examples.Examples;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
@@ -294,11 +295,25 @@ class CudaBindingTest {
                 made.waitOnDevice(two);
                 final SyncNotification used = use.launch(two);
                 used.waitOnDevice(one);
+                Examples.pipeline(make, one, use, two, 1);
                 final float[] all = floats(z);
                 assertEquals(run, all[0]);
                 assertEquals(run, all[120_999]);
             }
             assertThrows(IllegalStateException.class, () -> make.launch(two));
+        }
+    }
+
+    @Test
+    void theProgramsOfTheModulesPageRun() throws OrtException {
+        final byte[] small = new Decoder(2, 8, 16, 32).model();
+        try (OnnxRuntimeAllocators memory = install();
+                AllocatorSession session = open(memory, small, "enable_cuda_graph", "1")) {
+            Examples.decode(session, memory.gpu(0));
+            try (BoundDecoder ours =
+                    new BoundDecoder(DECODER, open(memory, MODEL, "enable_cuda_graph", "1"), memory.gpu(0))) {
+                Examples.capture(ours.session, ours.binding, 10);
+            }
         }
     }
 

@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
@@ -302,6 +303,25 @@ class GpuMemoryTest {
                     y.copyTo(array(read));
                     assertEquals(3, read[10]);
                 }
+            }
+        }
+
+        @Test
+        void ofACapturedGraphAreTheReasonOfAShrink() throws OrtException {
+            try (AllocatorSession session = Sessions.open(memory)) {
+                final ExportedAllocator exported = session.gpu(0).exported();
+                final GraphBlocks graph = new GraphBlocks(() -> true);
+                exported.beginCapture(graph);
+                exported.free(exported.alloc(MIB));
+                exported.endCapture(graph);
+                assertEquals(MIB, session.gpu(0).bytesCaptured());
+                final String report = memory.gpu(0).shrink().toString();
+                assertTrue(
+                        report.contains("with live blocks, of which captured graphs use 1.0 MiB (1,048,576 bytes)"),
+                        report);
+                exported.release(graph);
+                assertFalse(memory.shrink().toString().contains("captured"));
+                assertEquals(0, memory.gpu(0).stats().bytesHeld());
             }
         }
 
