@@ -107,7 +107,7 @@ public final class ManagedAllocator implements StreamAwareAllocator, ShrinkableA
         lease = new Lease(reference, onReleased);
     }
 
-    /** {@inheritDoc} It is this allocator, if the provider's has the capability at its level, but for pages. */
+    /** {@inheritDoc} This allocator, if the provider's has the capability at its level; of pages the provider's. */
     @Override
     public <T> Optional<T> as(Class<T> capability) {
         if (capability == PagedReserves.class) {

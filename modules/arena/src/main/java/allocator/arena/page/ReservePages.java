@@ -175,7 +175,7 @@ public final class ReservePages extends AllocatorWrapper implements RemappableRe
     public void unmap(long address) {
         final Reserve reserve = require(address, true);
         awaitDevice.run();
-        giveBack(reserve);
+        giveBack(reserve, () -> {});
     }
 
     private Reserve require(long address, boolean isMapped) {
@@ -189,9 +189,13 @@ public final class ReservePages extends AllocatorWrapper implements RemappableRe
 
     /** Offers the pages of a reserve to the device once it is idle, and ends a reserve that was freed. Never throws. */
     private void giveBack(Reserve reserve) {
+        giveBack(reserve, awaitDevice);
+    }
+
+    private void giveBack(Reserve reserve, Runnable await) {
         reserve.isMapped = false;
         try {
-            awaitDevice.run();
+            await.run();
             reserve.giveBack();
             if (reserve.isFreed) {
                 reserves.remove(reserve.address);

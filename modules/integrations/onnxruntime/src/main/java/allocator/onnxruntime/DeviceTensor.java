@@ -337,11 +337,6 @@ public final class DeviceTensor implements AutoCloseable {
         return value;
     }
 
-    /** Returns whether it is in a device's own memory, which the processor cannot reach. */
-    boolean isOfDevice() {
-        return !block.isOfHost();
-    }
-
     /** Returns whether two tensors have a byte in common. */
     boolean overlaps(DeviceTensor other) {
         return address() < other.address() + other.byteSize() && other.address() < address() + byteSize();
