@@ -23,6 +23,15 @@ public final class SmallStack {
     private int overflows;
     private Throwable thrown;
 
+    static {
+        // If the stack ends while a class is initialized, its JVM has lost the class. Large maps need this one.
+        try {
+            Class.forName("java.util.HashMap$TreeNode");
+        } catch (ClassNotFoundException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
     private SmallStack() {}
 
     /** Runs work on a thread with a small stack. Fails if it throws anything, or takes more than two minutes. */
