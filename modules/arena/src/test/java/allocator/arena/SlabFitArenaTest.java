@@ -307,7 +307,7 @@ class SlabFitArenaTest {
         final long limit = random.nextBoolean() ? 0 : REGION;
         final BfcArena tested = arena(memory, limit);
         final int count = random.nextInt(4) == 0 ? MANY_STREAMS : STREAMS;
-        final int largest = 1 << 8 + random.nextInt(12);
+        final int largest = 1 << (8 + random.nextInt(12));
         final List<FakeStream> streams =
                 Stream.generate(FakeStream::new).limit(count).toList();
         final Map<Long, @Nullable FakeStream> live = new HashMap<>();

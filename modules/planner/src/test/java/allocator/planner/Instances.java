@@ -39,7 +39,7 @@ public final class Instances {
                     }
                     case MIXED -> {
                         final boolean isLong = random.nextInt(100) == 0;
-                        final long duration = 1 + random.nextInt(isLong ? count / 10 : 100);
+                        final long duration = 1L + random.nextInt(isLong ? count / 10 : 100);
                         final int most = isLong ? 1 << 16 : 1 << 20;
                         lifetimes.add(new Lifetime(time, time + duration, 1 + random.nextInt(most)));
                         time++;

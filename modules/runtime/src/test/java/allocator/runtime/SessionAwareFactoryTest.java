@@ -30,7 +30,7 @@ class SessionAwareFactoryTest {
         }
 
         @Override
-        public Allocator createAllocator(MemoryInfo info, AllocatorOptions options) {
+        public synchronized Allocator createAllocator(MemoryInfo info, AllocatorOptions options) {
             asked.add(info.name());
             return super.createAllocator(info, options);
         }

@@ -310,7 +310,7 @@ class CudaSessionTest {
                 final long inUse = session.gpu(0).stats().bytesInUse();
                 try {
                     for (int cycle = 0; cycle < RUNS; cycle++) {
-                        assertTrue(session.sleep() >= LAYERS * 16 * MIB);
+                        assertTrue(session.sleep() >= 16L * MIB * LAYERS);
                         assertTrue(session.isAsleep());
                         assertArrayEquals(expected, SmallModels.runDeep(session::run, 1));
                     }
@@ -377,7 +377,7 @@ class CudaSessionTest {
         /** More models than the limit of the device has room for, of which some are used much more than others. */
         @Test
         void sessionsUnderALimitOfTheDeviceTakeTurns() throws Exception {
-            final long modelBytes = LAYERS * 16 * MIB;
+            final long modelBytes = 16L * MIB * LAYERS;
             final List<byte[]> models = List.of(SmallModels.deep(LAYERS, 1), SmallModels.deep(LAYERS, 2));
             final List<AllocatorSession> sessions = new ArrayList<>();
             try (OnnxRuntimeAllocators memory = installPaged()) {

@@ -114,6 +114,7 @@ class MemoryProfileTest {
     }
 
     /** Runs once and returns the names of blocks, in the order of their allocations. */
+    @SuppressWarnings("ReferenceEquality") // a thread is itself
     private List<String> run(AllocatorSession session, Map<String, OnnxTensor> inputs) throws OrtException {
         final List<String> names = new ArrayList<>();
         final Thread thread = Thread.currentThread();
@@ -585,12 +586,13 @@ class MemoryProfileTest {
 
     @Test
     void anOperatorWhoseEventCannotBeReadHasNoName(@TempDir Path folder) throws IOException {
-        final String event = "{\"cat\" : \"Node\",\"pid\" :1,\"tid\" :2,\"dur\" :3,\"ts\" :4,\"ph\" : \"X\","
-                + "\"name\" :\"%s_kernel_time\",\"args\" : {\"x\" : [{\"float\":[1]}],\"op_name\" : \"Add\"}},";
+        final String begin =
+                "{\"cat\" : \"Node\",\"pid\" :1,\"tid\" :2,\"dur\" :3,\"ts\" :4,\"ph\" : \"X\",\"name\" :\"";
+        final String end = "_kernel_time\",\"args\" : {\"x\" : [{\"float\":[1]}],\"op_name\" : \"Add\"}},";
         final Path file = Files.write(
                 folder.resolve("profile.json"),
                 Stream.of("a", "quote\"d", "back\\slash", "b")
-                        .map(name -> String.format(event, name))
+                        .map(name -> begin + name + end)
                         .toList());
         Files.writeString(file, Files.readString(file).substring(0, (int) Files.size(file) - 20) + "\n]\n");
         assertEquals(

@@ -21,7 +21,7 @@ class LiftTest {
         for (int b = 0; b < BLOCKS; b++) {
             lower[b] = b;
             upper[b] = b + 1L + random.nextInt(random.nextInt(100) == 0 ? 500 : 100);
-            size[b] = 1 + random.nextInt(1 << 20);
+            size[b] = 1L + random.nextInt(1 << 20);
             alignment[b] = 1;
         }
         final Problem problem = new Problem(lower, upper, size, alignment);

@@ -81,6 +81,7 @@ class SharedReservesTest {
     }
 
     /** The allocators of this provider. */
+    @SuppressWarnings("ImmutableEnumChecker") // Map.of is immutable
     enum Kind {
         BEST_FIT(Map.of()),
         SLABS(Map.of("arena.policy", "slabs")),

@@ -19,7 +19,7 @@ public final class PlainWriter extends Writer {
     }
 
     /**
-     * Wraps a writer without a buffer of its own; flushing and closing it does the same to {@code out}.
+     * {@return a writer without a buffer of its own; flushing and closing it does the same to {@code out}}
      *
      * @param out receives the text
      * @param isFlushedByLine whether each printed line flushes it
