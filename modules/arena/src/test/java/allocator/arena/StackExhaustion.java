@@ -2,6 +2,7 @@ package allocator.arena;
 
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
+import allocator.spi.ForeignAddressException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SpiLevel;
 import allocator.testkit.FakeDevice;
@@ -39,7 +40,7 @@ final class StackExhaustion {
         subject = kind.open(device);
     }
 
-    /** A device. */
+    /** A device. A free in which the stack ends may have had its effect; the next one finds no block. */
     private static final class Device implements Allocator {
         private final MemoryInfo info = new FakeDevice().info();
         private final Map<Long, Long> out = new HashMap<>();
@@ -57,7 +58,11 @@ final class StackExhaustion {
 
         @Override
         public void free(long address) {
-            bytesOut -= out.remove(address);
+            final Long byteSize = out.remove(address);
+            if (byteSize == null) {
+                throw new ForeignAddressException(address, "not a block of the device");
+            }
+            bytesOut -= byteSize;
         }
 
         @Override
