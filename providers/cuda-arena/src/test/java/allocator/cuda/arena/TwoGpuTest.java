@@ -5,16 +5,20 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaDriver;
+import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaMemoryUsage;
+import allocator.cuda.driver.CudaResult;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.cuda.testkit.GpuDriver;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
+import allocator.spi.DeviceException;
 import allocator.spi.EpDevice;
 import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryRange;
+import allocator.spi.RemappableReserves;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
@@ -104,11 +108,7 @@ class TwoGpuTest {
     /** Work of the second device fills memory of the first one, if the hardware can; otherwise the key is rejected. */
     private static void peersAccessTheMemory(CudaDriver driver) {
         try (EpFactory factory = new CudaArenaFactory(() -> new CudaAvailability.Available(driver))) {
-            final MemoryInfo memory = factory.discoverDevices()
-                    .devices()
-                    .getFirst()
-                    .defaultMemory()
-                    .orElseThrow();
+            final MemoryInfo memory = memory(factory, 0);
             for (String usesPool : List.of("0", "1")) {
                 final AllocatorOptions options = AllocatorOptions.EMPTY
                         .with("arena.peer_access", "gpu:1", "test")
@@ -129,6 +129,47 @@ class TwoGpuTest {
                 factory.releaseAllocator(allocator);
             }
         }
+    }
+
+    @Test
+    void pagesOfADeviceAreAccessedByAllPeersOrNotMapped() {
+        try (SimulatedCudaDriver driver =
+                        SimulatedCudaDriver.builder().withDevices(2).build();
+                EpFactory factory = new CudaArenaFactory(() -> new CudaAvailability.Available(driver))) {
+            final AllocatorOptions options = AllocatorOptions.EMPTY
+                    .with("arena.peer_access", "gpu:1", "test")
+                    .with("arena.policy", "compact", "test");
+            final Allocator allocator = factory.createAllocator(memory(factory, 0), options);
+            driver.controls().failOnCall(CudaFunction.MEM_SET_ACCESS, 2, CudaResult.INVALID_VALUE);
+            assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> allocator.alloc(1));
+            driver.controls().clearFailures();
+            allocator.free(allocator.alloc(1));
+            factory.releaseAllocator(allocator);
+        }
+    }
+
+    @Test
+    void theWorkThatIsWaitedForBeforePagesGoIsThatOfTheirOwnDevice() {
+        try (SimulatedCudaDriver driver = SimulatedCudaDriver.builder()
+                        .withDevices(2)
+                        .withLaggingStreams()
+                        .build();
+                EpFactory factory = new CudaArenaFactory(() -> new CudaAvailability.Available(driver))) {
+            final Allocator allocator = factory.createAllocator(
+                    memory(factory, 1), AllocatorOptions.EMPTY.with("arena.paged_reserves", "1", "test"));
+            final long block = allocator.reserve(SIZE);
+            final long stream = driver.streams().streamCreate(1);
+            driver.memory().memsetD8Async(1, block, (byte) 1, SIZE, stream);
+            allocator.as(RemappableReserves.class).orElseThrow().unmap(block);
+            driver.streams().streamSynchronize(1, stream); // fails if the work finds no pages
+            driver.streams().streamDestroy(1, stream);
+            allocator.free(block);
+            factory.releaseAllocator(allocator);
+        }
+    }
+
+    private static MemoryInfo memory(EpFactory factory, int device) {
+        return factory.discoverDevices().devices().get(device).defaultMemory().orElseThrow();
     }
 
     private static StreamAwareAllocator create(EpFactory factory, MemoryInfo memory) {
