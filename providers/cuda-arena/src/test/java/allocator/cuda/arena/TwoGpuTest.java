@@ -5,14 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaDriver;
-import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaMemoryUsage;
-import allocator.cuda.driver.CudaResult;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.cuda.testkit.GpuDriver;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
-import allocator.spi.DeviceException;
 import allocator.spi.EpDevice;
 import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;
@@ -23,6 +20,7 @@ import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 
@@ -109,10 +107,12 @@ class TwoGpuTest {
     private static void peersAccessTheMemory(CudaDriver driver) {
         try (EpFactory factory = new CudaArenaFactory(() -> new CudaAvailability.Available(driver))) {
             final MemoryInfo memory = memory(factory, 0);
-            for (String usesPool : List.of("0", "1")) {
-                final AllocatorOptions options = AllocatorOptions.EMPTY
-                        .with("arena.peer_access", "gpu:1", "test")
-                        .with("arena.use_cuda_mempool", usesPool, "test");
+            for (final Map<String, String> kind : List.of(
+                    Map.<String, String>of(),
+                    Map.of("arena.use_cuda_mempool", "1"),
+                    Map.of("arena.policy", "compact"))) {
+                final AllocatorOptions options =
+                        AllocatorOptions.of(kind, "test").with("arena.peer_access", "gpu:1", "test");
                 if (!driver.devices().deviceCanAccessPeer(1, 0)) {
                     assertThatExceptionOfType(InvalidOptionException.class)
                             .isThrownBy(() -> factory.createAllocator(memory, options))
@@ -128,23 +128,6 @@ class TwoGpuTest {
                 allocator.free(block);
                 factory.releaseAllocator(allocator);
             }
-        }
-    }
-
-    @Test
-    void pagesOfADeviceAreAccessedByAllPeersOrNotMapped() {
-        try (SimulatedCudaDriver driver =
-                        SimulatedCudaDriver.builder().withDevices(2).build();
-                EpFactory factory = new CudaArenaFactory(() -> new CudaAvailability.Available(driver))) {
-            final AllocatorOptions options = AllocatorOptions.EMPTY
-                    .with("arena.peer_access", "gpu:1", "test")
-                    .with("arena.policy", "compact", "test");
-            final Allocator allocator = factory.createAllocator(memory(factory, 0), options);
-            driver.controls().failOnCall(CudaFunction.MEM_SET_ACCESS, 2, CudaResult.INVALID_VALUE);
-            assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> allocator.alloc(1));
-            driver.controls().clearFailures();
-            allocator.free(allocator.alloc(1));
-            factory.releaseAllocator(allocator);
         }
     }
 

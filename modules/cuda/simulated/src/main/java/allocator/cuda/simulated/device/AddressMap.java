@@ -166,8 +166,11 @@ final class AddressMap {
         if (memory.isHostMemory()) {
             return true;
         }
+        if (memory.mapped != null) {
+            return memory.access.getOrDefault(device, MemoryAccess.NONE).code() >= access.code();
+        }
         if (memory.device == device) {
-            return memory.access.code() >= access.code();
+            return true;
         }
         if (memory.tile != null) {
             return memory.tile
@@ -178,6 +181,6 @@ final class AddressMap {
                             .code()
                     >= access.code();
         }
-        return memory.mapped == null && device.peers.contains(memory.device);
+        return device.peers.contains(memory.device);
     }
 }

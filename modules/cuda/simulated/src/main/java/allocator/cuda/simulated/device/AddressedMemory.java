@@ -3,6 +3,8 @@ package allocator.cuda.simulated.device;
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.MemoryAccess;
 import allocator.cuda.simulated.device.PoolSegment.Tile;
+import java.util.HashMap;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Allocated or mapped memory, which an {@link AddressMap} finds by its address. */
@@ -26,8 +28,8 @@ final class AddressedMemory {
     /** The tile of a pool's allocation. */
     final @Nullable Tile tile;
 
-    /** The access that the device has. */
-    MemoryAccess access = MemoryAccess.READ_WRITE;
+    /** The access that devices were given to a mapping; to other memory they need none. */
+    final Map<Device, MemoryAccess> access = new HashMap<>();
 
     private AddressedMemory(
             CudaFunction origin,
@@ -70,12 +72,10 @@ final class AddressedMemory {
                 tile);
     }
 
-    /** A mapping, which the device cannot access until it is given access. */
+    /** A mapping, which no device can access until it is given access. */
     static AddressedMemory mapping(long call, long address, PhysicalMemory mapped) {
-        final AddressedMemory mapping = new AddressedMemory(
+        return new AddressedMemory(
                 CudaFunction.MEM_MAP, call, mapped.device, address, mapped.byteSize, mapped.contents, 0, mapped, null);
-        mapping.access = MemoryAccess.NONE;
-        return mapping;
     }
 
     long end() {

@@ -93,7 +93,7 @@ final class SimulatedAddressRanges implements CudaAddressRanges {
         calls.run(
                 CudaFunction.MEM_SET_ACCESS,
                 on(device, "address=%#x, byteSize=%d, access=%s", address, byteSize, access),
-                () -> setAccess(address, byteSize, access));
+                () -> setAccess(calls.device(device), address, byteSize, access));
     }
 
     private long reserve(Device device, long byteSize) {
@@ -176,8 +176,8 @@ final class SimulatedAddressRanges implements CudaAddressRanges {
         }
     }
 
-    private void setAccess(long address, long byteSize, MemoryAccess access) {
-        requireMapped(address, byteSize).forEach(mapping -> mapping.access = access);
+    private void setAccess(Device device, long address, long byteSize, MemoryAccess access) {
+        requireMapped(address, byteSize).forEach(mapping -> mapping.access.put(device, access));
     }
 
     /** Returns the mappings that fill a span exactly. */
