@@ -3,9 +3,11 @@ package allocator.spi;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import java.math.BigInteger;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -45,6 +47,28 @@ class AllocatorOptionsTest {
     @CsvSource({"1, 256", "255, 256", "256, 256", "257, 512", "1000000, 1000192", "2147483648, 2147483648"})
     void sizesAreRoundedUpToTheGranularity(String text, long byteSize) {
         assertThat(set(SIZE, text).get(SIZE)).isEqualTo(byteSize);
+    }
+
+    @Test
+    void everySizeInEveryUnitIsRoundedToTheLeastGranulesUpToTheLargest() {
+        final long[] boundaries = LongStream.range(0, Long.SIZE)
+                .flatMap(bit -> LongStream.rangeClosed(-2, 2).map(by -> (1L << bit) + by))
+                .filter(number -> number > 0)
+                .distinct()
+                .toArray();
+        for (int unit = 0; unit <= 4; unit++) {
+            for (final long number : boundaries) {
+                final BigInteger bytes = BigInteger.valueOf(number).shiftLeft(10 * unit);
+                final BigInteger granules = bytes.add(BigInteger.valueOf(255)).shiftRight(8);
+                final String text = number + " kmgt".substring(unit, unit + 1).strip();
+                if (bytes.bitLength() > Long.SIZE) {
+                    assertRejected(SIZE, text);
+                } else {
+                    assertThat(BigInteger.valueOf(SIZE.parse(text, "test")))
+                            .isEqualTo(granules.shiftLeft(8).min(BigInteger.valueOf(OptionKey.MAX_SIZE)));
+                }
+            }
+        }
     }
 
     @Test

@@ -265,7 +265,7 @@ final class PageGrowth {
         if (!hasFit) {
             return NO_ADDRESS;
         }
-        final long needed = (bytes + supply.pageBytes - 1) / supply.pageBytes + 1 - choice.creatable();
+        final long needed = Math.ceilDiv(bytes, supply.pageBytes) + 1 - choice.creatable();
         final boolean isEnough =
                 needed <= lane.lockedLong(table::idle) || (isOfAll && needed <= lanes.idleBytes() / supply.pageBytes);
         return isEnough ? NOT_NOW : NO_ADDRESS;

@@ -3,6 +3,8 @@ package allocator.arena;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.arena.chunk.Boundaries;
+import allocator.arena.chunk.Granules;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.OptionKey;
@@ -136,5 +138,21 @@ class ArenaConfigTest {
                         ArenaOptions.POLICY,
                         ArenaOptions.MAX_LANES,
                         ArenaOptions.PLAN);
+    }
+
+    @Test
+    void everySizeIsRoundedToWholeGranulesOrRejected() {
+        for (final long byteSize : Boundaries.within(Long.MIN_VALUE, Long.MAX_VALUE)) {
+            long rounded = -1;
+            try {
+                rounded = new ArenaConfig(
+                                ExtendStrategy.POWER_OF_TWO, 1, 1, 1, byteSize, 0, PlacementPolicy.BEST_FIT, 0, true)
+                        .maxPowerOfTwoExtendBytes();
+            } catch (IllegalArgumentException e) {
+                // It is less than 1, or cannot be rounded.
+            }
+            final boolean isSize = byteSize >= 1 && byteSize <= Long.MAX_VALUE - 255;
+            assertThat(rounded).isEqualTo(isSize ? Granules.roundUp(byteSize) : -1);
+        }
     }
 }

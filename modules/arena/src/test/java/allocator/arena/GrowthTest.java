@@ -2,7 +2,9 @@ package allocator.arena;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.arena.chunk.Boundaries;
 import allocator.arena.chunk.Granules;
+import java.util.stream.LongStream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.LongRange;
@@ -55,5 +57,59 @@ class GrowthTest {
         assertThat(Growth.afterFailureOf(256, 256)).isZero();
         assertThat(Growth.afterFailureOf(64 << 20, 58 << 20)).isEqualTo(58 << 20);
         assertThat(Growth.afterFailureOf(10_240, 256)).isEqualTo(9_216);
+    }
+
+    private static long[] sizes(long most) {
+        return LongStream.of(Boundaries.within(1, most / Granules.BYTES))
+                .map(Granules::toBytes)
+                .sorted()
+                .toArray();
+    }
+
+    /** The step is the size of the last, doubled until it holds the request; the next is twice that, up to the cap. */
+    @Test
+    void everyStepIsADoublingWithinTheCapAndTheLargestRegion() {
+        final long[] requests = sizes(Growth.MAX_REGION);
+        final long[] sizes = sizes(MAX);
+        for (final long cap : sizes) {
+            final Growth growth = new Growth(
+                    new ArenaConfig(ExtendStrategy.POWER_OF_TWO, 1, 1, 1, cap, 0, PlacementPolicy.BEST_FIT, 0, true));
+            for (final long last : sizes) {
+                for (final long rounded : requests) {
+                    growth.restore(last);
+                    final long planned = growth.plan(rounded);
+                    final long next = growth.next();
+                    final boolean isPlanned = planned >= rounded
+                            && planned <= Growth.MAX_REGION
+                            && (planned == Math.min(last, Growth.MAX_REGION)
+                                    || (planned / 2 < rounded
+                                            && Long.bitCount(planned / Granules.BYTES)
+                                                    <= Long.bitCount(last / Granules.BYTES)));
+                    final long doubled = last >= cap - last ? cap : 2 * last;
+                    if (!isPlanned || next != (rounded > last ? planned : doubled)) {
+                        throw new AssertionError(rounded + " after " + last + " with a cap of " + cap + ": " + planned
+                                + ", then " + next);
+                    }
+                }
+            }
+        }
+    }
+
+    /** Less than before, no less than the request, and 0 only where there is nothing between. */
+    @Test
+    void everyStepDownIsBetweenTheRequestAndTheFailure() {
+        final long[] sizes = sizes(Growth.MAX_REGION);
+        LongStream.concat(LongStream.rangeClosed(1, 1 << 12).map(Granules::toBytes), LongStream.of(sizes))
+                .forEach(failed -> {
+                    for (int i = 0; i < sizes.length && sizes[i] <= failed; i++) {
+                        final long rounded = sizes[i];
+                        final long less = Growth.afterFailureOf(failed, rounded);
+                        final boolean isBetween = less >= rounded && less < failed && Granules.isWhole(less);
+                        final boolean isNear = less == rounded || less >= failed / 10 * 9 - (failed >> 22);
+                        if (rounded == failed ? less != 0 : !isBetween || !isNear) {
+                            throw new AssertionError(less + " after " + failed + " for " + rounded);
+                        }
+                    }
+                });
     }
 }

@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.spi.AllocatorStats;
+import allocator.spi.InvalidSizeException;
+import allocator.spi.MemoryInfo;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -98,6 +101,69 @@ class AlignedResourceTest {
             assertThat(stats().requestedBytesInUse()).isEqualTo(64);
             aligned.deallocate(address, 64, 4096);
             assertThat(stats().requestedBytesInUse()).isZero();
+        }
+    }
+
+    /** An upstream whose one block begins 256 bytes after a multiple of all alignments, which is the worst place. */
+    private static final class Worst implements MemoryResource {
+        private static final long ADDRESS = (1L << 56) + 256;
+
+        private long byteSize;
+
+        @Override
+        public MemoryInfo memory() {
+            return new FakeResource(0).memory();
+        }
+
+        @Override
+        public MemoryKind kind() {
+            return MemoryKind.DEVICE;
+        }
+
+        @Override
+        public long allocate(long size, long byteAlignment) {
+            byteSize = size;
+            return ADDRESS;
+        }
+
+        @Override
+        public void deallocate(long address, long size, long byteAlignment) {
+            assertThat(address).isEqualTo(ADDRESS);
+            assertThat(size).isEqualTo(byteSize);
+        }
+    }
+
+    @Test
+    void everyBlockIsAlignedWithinWhatTheUpstreamGaveOrRejectedIfItsPaddingOverflows() {
+        Worst upstream = new Worst();
+        MemoryResource aligned = new AlignedResource(upstream, 1);
+        long[] sizes = LongStream.range(0, Long.SIZE)
+                .flatMap(bit -> LongStream.rangeClosed(-2, 2).map(by -> (1L << bit) + by))
+                .filter(number -> number > 0)
+                .distinct()
+                .toArray();
+        for (long alignment = 512; alignment <= 1L << 56; alignment *= 8) {
+            for (long boundary : sizes) {
+                for (long size : new long[] {boundary, boundary - alignment + 256}) {
+                    if (size <= 0) {
+                        continue;
+                    }
+                    long address = 0;
+                    try {
+                        address = aligned.allocate(size, alignment);
+                    } catch (InvalidSizeException e) {
+                        // The padding overflows.
+                    }
+                    if (size > Long.MAX_VALUE - alignment + 256) {
+                        assertThat(address).isZero();
+                    } else {
+                        assertThat(address % alignment).isZero();
+                        assertThat(upstream.byteSize - size).isEqualTo(alignment - 256);
+                        assertThat(address - Worst.ADDRESS).isBetween(0L, upstream.byteSize - size);
+                        aligned.deallocate(address, size, alignment);
+                    }
+                }
+            }
         }
     }
 }

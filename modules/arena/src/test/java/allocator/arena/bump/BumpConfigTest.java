@@ -3,6 +3,7 @@ package allocator.arena.bump;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.arena.chunk.Boundaries;
 import allocator.spi.AllocatorOptions;
 import java.util.Map;
 import org.junit.jupiter.api.Nested;
@@ -70,6 +71,27 @@ class BumpConfigTest {
             BumpConfig config = BumpConfig.fixed(100);
             assertThat(config.nextRegionBytes(1, 0, Long.MAX_VALUE)).isEqualTo(100);
             assertThat(config.nextRegionBytes(1, 100, Long.MAX_VALUE)).isZero();
+        }
+
+        /** No sum is made: limits are subtracted. */
+        @Test
+        void isWithinEveryLimitAndHoldsTheRequestIfThereIsRoomForIt() {
+            long[] sizes = Boundaries.within(0, Long.MAX_VALUE);
+            for (long limit : sizes) {
+                long most = limit == 0 ? Long.MAX_VALUE : limit;
+                BumpConfig config = new BumpConfig(1, most > 4096 ? 4096 : 1, limit);
+                for (long chained : Boundaries.within(0, most)) {
+                    for (long least : sizes) {
+                        long bytes = config.nextRegionBytes(least, chained, Long.MAX_VALUE - 1);
+                        long sum = chained + bytes; // negative if it overflows
+                        boolean hasRoom = least <= most - chained && least < Long.MAX_VALUE;
+                        boolean holds = bytes >= least && sum >= 0 && sum <= most && bytes < Long.MAX_VALUE;
+                        if (hasRoom ? !holds : bytes != 0) {
+                            throw new AssertionError(bytes + " for " + least + " after " + chained + " of " + most);
+                        }
+                    }
+                }
+            }
         }
     }
 }

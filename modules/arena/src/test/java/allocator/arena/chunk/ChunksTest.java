@@ -118,4 +118,35 @@ class ChunksTest {
         assertThat(chunks.untouchedHead(rest)).isZero();
         assertThat(chunks.untouchedTail(rest)).isEqualTo(3);
     }
+
+    @Test
+    void noFieldOfARecordChangesAnother() {
+        final long[] offsets = Boundaries.within(0, Chunks.MAX_REGION_GRANULES - 1);
+        final long[] sizes = Boundaries.within(0, Granules.toBytes(Chunks.MAX_REGION_GRANULES));
+        for (final long region : Boundaries.within(0, Chunks.MAX_REGIONS - 1)) {
+            for (final long offset : offsets) {
+                final int chunk = create((int) region, offset);
+                for (final long owner : new long[] {0, 1, Chunks.MAX_OWNERS / 2, Chunks.MAX_OWNERS - 1}) {
+                    final long requested = sizes[(int) ((offset + owner) % sizes.length)];
+                    chunks.setInUse(chunk, (int) owner, requested);
+                    if (chunks.isFree(chunk)
+                            || chunks.region(chunk) != region
+                            || chunks.offset(chunk) != offset
+                            || chunks.owner(chunk) != owner
+                            || chunks.requested(chunk) != requested
+                            || chunks.next(chunk) != Chunks.NONE
+                            || chunks.previous(chunk) != Chunks.NONE) {
+                        throw new AssertionError(region + ", " + offset + ", " + owner + ", " + requested);
+                    }
+                }
+                chunks.setUnbound(chunk);
+                chunks.retire(chunk);
+            }
+        }
+        for (final long stamp : Boundaries.within(0, Long.MAX_VALUE)) {
+            final long word = Chunks.ownedWord(Chunks.MAX_OWNERS - 1, stamp);
+            assertThat(word & Chunks.MAX_STAMP).isEqualTo(Math.min(stamp, Chunks.MAX_STAMP));
+            assertThat(word >>> 45).isEqualTo(Chunks.MAX_OWNERS - 1);
+        }
+    }
 }

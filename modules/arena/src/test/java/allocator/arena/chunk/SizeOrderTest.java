@@ -48,4 +48,19 @@ class SizeOrderTest {
         assertThat(SizeOrder.first(1)).isZero();
         assertThat(SizeOrder.key(MAX, -1)).isPositive().isLessThan(SizeOrder.END);
     }
+
+    @Test
+    void everyBoundaryOfSizesAndAddressesIsInOrder() {
+        final long[] addresses = Boundaries.within(Long.MIN_VALUE, Long.MAX_VALUE);
+        for (final long granules : Boundaries.within(1, MAX)) {
+            final long first = SizeOrder.first(granules);
+            assertThat(granules == 1 || SizeOrder.key(granules - 1, -1) < first).isTrue();
+            for (final long address : addresses) {
+                final long key = SizeOrder.key(granules, address);
+                if (key < first || key == SizeOrder.END || SizeOrder.granules(key) != granules) {
+                    throw new AssertionError(granules + " granules at " + address);
+                }
+            }
+        }
+    }
 }

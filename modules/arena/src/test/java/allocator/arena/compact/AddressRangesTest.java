@@ -1,12 +1,16 @@
 package allocator.arena.compact;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import allocator.arena.BfcArena;
 import allocator.arena.CompactConfig;
 import allocator.arena.LaneMoves;
 import allocator.arena.TableHeap;
+import allocator.arena.chunk.Boundaries;
+import allocator.arena.chunk.Region;
+import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
@@ -75,6 +79,18 @@ class AddressRangesTest {
             arena(0).alloc(1);
         }
         assertThat(pages.reservedBytes()).isLessThanOrEqualTo(1000 * 16 * GIB);
+    }
+
+    @Test
+    void noSizeAboveTheLargestRegionReservesAddresses() {
+        for (final long byteSize : Boundaries.within(Region.MAX_BYTES + 1, Long.MAX_VALUE)) {
+            final FakePages unused = new FakePages(PAGE, 1000);
+            final BfcArena arena = PagedArenas.create(unused, 0, new CompactConfig(0, 0, Integer.MAX_VALUE, 1, 0));
+            assertThat(catchThrowable(() -> arena.alloc(byteSize)))
+                    .isInstanceOfAny(OutOfMemoryException.class, InvalidSizeException.class);
+            assertThat(unused.reservedBytes()).as("for %d bytes", byteSize).isZero();
+            arena.close();
+        }
     }
 
     /** Blocks grow, and one in 16 stays: the others leave holes that no larger block fits. */

@@ -1,13 +1,18 @@
 package allocator.arena.compact;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.arena.BfcArena;
 import allocator.arena.CompactConfig;
 import allocator.arena.LaneMoves;
+import allocator.arena.chunk.Boundaries;
 import allocator.spi.DeviceException;
+import allocator.spi.InvalidSizeException;
+import allocator.spi.OutOfMemoryException;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** Where a request that lacks pages gets them. */
@@ -101,5 +106,27 @@ class PageGrowthTest {
         assertThat(arena.shrink().bytesHeld()).isZero();
         arena.close();
         pages.requireEmpty();
+    }
+
+    /** A thread that frees memory at every wait goes on forever, unless the size is found impossible. */
+    @Test
+    void noSizeAboveTheMemoryWaitsForEveryFree() {
+        final BfcArena arena = PagedArenas.create(pages, 0, SINGLE_PAGES);
+        arena.alloc(8 * PAGE);
+        final FakeStream stream = new FakeStream(pages.info());
+        final AtomicInteger waits = new AtomicInteger();
+        stream.before(call -> {
+            if (waits.getAndIncrement() < 50) {
+                arena.free(arena.allocOnStream(PAGE, stream));
+            }
+        });
+        for (final long byteSize : Boundaries.within(Long.MAX_VALUE - PAGE, Long.MAX_VALUE)) {
+            arena.free(arena.allocOnStream(PAGE, stream));
+            waits.set(0);
+            assertThatThrownBy(() -> arena.alloc(byteSize))
+                    .isInstanceOfAny(OutOfMemoryException.class, InvalidSizeException.class);
+            assertThat(waits).as("for %d bytes", byteSize).hasValueLessThan(10);
+        }
+        arena.checkConsistency();
     }
 }

@@ -7,6 +7,7 @@ import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
 class LimitTest {
@@ -41,5 +42,28 @@ class LimitTest {
     @Test
     void aNegativeLimitIsRejected() {
         assertThatIllegalArgumentException().isThrownBy(() -> new Limit(-1)).withMessageContaining("-1");
+    }
+
+    /** A request is compared with the difference, which cannot overflow as the sum could. */
+    @Test
+    void aRequestIsAvailableIfItAndWhatIsHeldAreWithinTheLimit() {
+        final long[] boundaries = LongStream.range(0, Long.SIZE)
+                .flatMap(bit -> LongStream.rangeClosed(-2, 2).map(by -> (1L << bit) + by))
+                .filter(number -> number >= 0)
+                .distinct()
+                .toArray();
+        for (final long bytes : boundaries) {
+            final Limit limit = new Limit(bytes);
+            final long most = bytes == 0 ? Long.MAX_VALUE : bytes;
+            for (final long held : boundaries) {
+                final long available = limit.available(held);
+                for (final long request : boundaries) {
+                    final long sum = held + request; // negative if it overflows
+                    if ((request <= available) != (sum >= 0 && sum <= most)) {
+                        throw new AssertionError(request + " beside " + held + " of " + bytes + ": " + available);
+                    }
+                }
+            }
+        }
     }
 }

@@ -7,6 +7,9 @@ import allocator.resource.FakeResource;
 import allocator.spi.InvalidSizeException;
 import allocator.testkit.FakeStream;
 import java.lang.foreign.ValueLayout;
+import java.math.BigInteger;
+import java.util.List;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
 class PolymorphicAllocatorTest {
@@ -63,5 +66,28 @@ class PolymorphicAllocatorTest {
         stream.close();
         floats.deallocate(address, 5);
         assertThat(addresses.blocks()).isZero();
+    }
+
+    @Test
+    void everyCountOfEveryLayoutIsItsProductOrRejected() {
+        long[] counts = LongStream.range(0, Long.SIZE)
+                .flatMap(bit -> LongStream.rangeClosed(-2, 2).map(by -> (1L << bit) + by))
+                .toArray();
+        for (var layout :
+                List.of(ValueLayout.JAVA_BYTE, ValueLayout.JAVA_SHORT, ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG)) {
+            for (long boundary : counts) {
+                for (long count : new long[] {boundary, boundary / layout.byteSize()}) {
+                    long bytes = -1;
+                    try {
+                        bytes = PolymorphicAllocator.byteSize(layout, count);
+                    } catch (InvalidSizeException e) {
+                        // It is negative or too large.
+                    }
+                    BigInteger product = BigInteger.valueOf(count).multiply(BigInteger.valueOf(layout.byteSize()));
+                    boolean isSize = count >= 0 && product.bitLength() < Long.SIZE;
+                    assertThat(bytes).isEqualTo(isSize ? product.longValue() : -1);
+                }
+            }
+        }
     }
 }

@@ -19,6 +19,7 @@ import allocator.testkit.pages.PageSourceFaultsContract;
 import allocator.testkit.pages.PageSubject;
 import java.util.Map;
 import java.util.function.Supplier;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
@@ -138,6 +139,49 @@ class SimulatedDevicePagesTest {
             assertThat(driver.controls().calls(CudaFunction.MEM_UNMAP)).isEqualTo(2);
             pages.release(page);
             pages.unreserve(range, GRANULARITY);
+        }
+    }
+
+    /** Those of more pages than an array has elements: no driver is asked for them. */
+    @Test
+    void noAddressesAreReservedWhereTheirNumberOverflows() {
+        try (SimulatedCudaDriver driver = SimulatedCudaDriver.builder().build();
+                DevicePagesFixture fixture = new DevicePagesFixture(driver, LARGE_PAGE)) {
+            final DevicePages pages = fixture.source();
+            final long most = LARGE_PAGE * (Integer.MAX_VALUE - 8L);
+            LongStream.range(57, Long.SIZE)
+                    .flatMap(bit -> LongStream.rangeClosed(-2, 2).map(by -> (1L << bit) + by))
+                    .map(size -> size & Long.MAX_VALUE)
+                    .filter(size -> size > 2)
+                    .forEach(size -> assertThatExceptionOfType(OutOfMemoryException.class)
+                            .isThrownBy(() -> pages.reserve(size)));
+            assertThatExceptionOfType(OutOfMemoryException.class).isThrownBy(() -> pages.reserve(most + LARGE_PAGE));
+            assertThat(driver.controls().calls(CudaFunction.MEM_ADDRESS_RESERVE))
+                    .isZero();
+        }
+    }
+
+    @Test
+    void everySizeOfPageHasAlignedAddressesOfItsOwn() {
+        for (long pageBytes = GRANULARITY; pageBytes <= 1L << 40; pageBytes *= 2) {
+            try (SimulatedCudaDriver driver = SimulatedCudaDriver.builder().build();
+                    DevicePagesFixture fixture = new DevicePagesFixture(driver, pageBytes)) {
+                final DevicePages pages = fixture.source();
+                final long first = pages.reserve(pageBytes);
+                final long second = pages.reserve(2 * pageBytes);
+                assertThat(first % pageBytes).isZero();
+                assertThat(second % pageBytes).isZero();
+                assertThat(second >= first + pageBytes || first >= second + 2 * pageBytes)
+                        .isTrue();
+                if (pageBytes <= LARGE_PAGE) { // the driver rejects what is outside the addresses
+                    final long page = pages.create(1);
+                    pages.map(second + pageBytes, page);
+                    pages.unmap(second + pageBytes);
+                    pages.release(page);
+                }
+                pages.unreserve(first, pageBytes);
+                pages.unreserve(second, 2 * pageBytes);
+            }
         }
     }
 

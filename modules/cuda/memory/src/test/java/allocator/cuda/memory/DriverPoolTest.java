@@ -24,6 +24,7 @@ import allocator.spi.SyncStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
@@ -287,6 +288,21 @@ class DriverPoolTest {
         pool.free(second);
         pool.free(pool.alloc(PIECE));
         assertThat(pool.stats().bytesHeld()).isEqualTo(PIECE);
+    }
+
+    @Test
+    void everyLimitIsRoundedUpToTheGranularityAsFarAsANumberHoldsIt() {
+        LongStream.range(0, Long.SIZE)
+                .flatMap(bit -> LongStream.rangeClosed(-2, 2).map(by -> (1L << bit) + by))
+                .filter(bytes -> bytes > 0 && bytes < Long.MAX_VALUE)
+                .distinct()
+                .filter(bytes -> bytes > 1L << 60 || bytes < 4 * PIECE)
+                .forEach(bytes -> {
+                    reopen("arena.max_mem", Long.toString(bytes));
+                    final long pieces = Math.ceilDiv(bytes, PIECE);
+                    assertThat(pool.stats().limit())
+                            .isEqualTo(pieces > Long.MAX_VALUE / PIECE ? Long.MAX_VALUE : pieces * PIECE);
+                });
     }
 
     @Test

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.stream.LongStream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import org.junit.jupiter.api.Test;
@@ -50,5 +51,27 @@ class BlockSizesTest {
         blocks.put(192, 10);
 
         assertEquals(new TreeMap<>(Map.of(10L, 2, 20L, 1)), blocks.countBySize());
+    }
+
+    @Test
+    void everyAddressKeepsEverySize() {
+        final long[] boundaries = LongStream.range(0, Long.SIZE)
+                .flatMap(bit -> LongStream.rangeClosed(-2, 2).map(by -> (1L << bit) + by))
+                .filter(number -> number != 0)
+                .distinct()
+                .toArray();
+        final BlockSizes blocks = new BlockSizes();
+        for (int turn = 0; turn < boundaries.length; turn++) {
+            for (int i = 0; i < boundaries.length; i++) {
+                blocks.put(boundaries[i], boundaries[(i + turn) % boundaries.length] & Long.MAX_VALUE);
+            }
+            assertEquals(boundaries.length, blocks.count());
+            assertEquals(Long.MAX_VALUE, blocks.largest());
+            for (int i = 0; i < boundaries.length; i++) {
+                final long expected = boundaries[(i + turn) % boundaries.length] & Long.MAX_VALUE;
+                assertEquals(expected, blocks.remove(boundaries[i]));
+                assertEquals(BlockSizes.NONE, blocks.remove(boundaries[i]));
+            }
+        }
     }
 }

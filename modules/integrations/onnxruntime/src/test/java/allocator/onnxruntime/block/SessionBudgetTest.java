@@ -11,6 +11,7 @@ import allocator.spi.AllocatorStats;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -116,5 +117,34 @@ class SessionBudgetTest {
         }
         assertEquals(0, budget.used());
         assertTrue(budget.peak() <= 1000, () -> "peak " + budget.peak());
+    }
+
+    /** No sum is made: what is used is subtracted from the limit. */
+    @Test
+    void everyRequestIsGrantedUpToTheLimitsOfBothLevels() {
+        final long[] boundaries = LongStream.of(0, 1, 8, 12, 31, 32, 61, 62, 63)
+                .flatMap(bit -> LongStream.rangeClosed(-2, 1).map(by -> (1L << bit) + by))
+                .filter(number -> number >= 0)
+                .distinct()
+                .toArray();
+        for (final long limit : boundaries) {
+            for (final long largerLimit : boundaries) {
+                for (final long used : boundaries) {
+                    final SessionBudget all = new SessionBudget(null, largerLimit);
+                    final SessionBudget budget = new SessionBudget(all, limit);
+                    final boolean isUsed = budget.take(used) == null;
+                    assertEquals(used <= limit && used <= largerLimit, isUsed);
+                    final long before = isUsed ? used : 0;
+                    for (final long bytes : boundaries) {
+                        final SessionBudget expected =
+                                bytes > limit - before ? budget : bytes > largerLimit - before ? all : null;
+                        assertSame(expected, budget.take(bytes));
+                        budget.release(expected == null ? bytes : 0);
+                    }
+                    assertEquals(before, budget.used());
+                    assertEquals(before, all.used());
+                }
+            }
+        }
     }
 }

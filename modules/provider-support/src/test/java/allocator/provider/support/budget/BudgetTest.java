@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import allocator.spi.DeviceType;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
+import java.math.BigInteger;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -402,5 +403,40 @@ class BudgetTest {
     @Test
     void aBudgetWithoutAParentHasNothingToSetAside() {
         assertThatThrownBy(() -> Budget.of("top", 10).reserve(1)).isInstanceOf(IllegalStateException.class);
+    }
+
+    private static BigInteger sum(long... numbers) {
+        return LongStream.of(numbers).mapToObj(BigInteger::valueOf).reduce(BigInteger.ZERO, BigInteger::add);
+    }
+
+    /** What is available is charged to the last byte, and no byte more, up to the largest numbers. */
+    @Test
+    void everyLimitReservationAndChargeLeavesExactlyTheRest() {
+        long[] boundaries = LongStream.of(0, 8, 31, 62, 63)
+                .flatMap(bit -> LongStream.rangeClosed(-2, 1).map(by -> (1L << bit) + by))
+                .filter(number -> number >= 0)
+                .distinct()
+                .toArray();
+        for (long limit : boundaries) {
+            for (long reservation : boundaries) {
+                for (long charge : boundaries) {
+                    Budget above = Budget.of("above", limit);
+                    Budget child = above.child("child", Budget.UNLIMITED);
+                    assertThat(child.reserve(reservation) == null).isEqualTo(reservation <= limit);
+                    assertThat(child.tryCharge(charge)).isEqualTo(charge <= limit);
+                    Budget other = above.child("other", limit);
+                    boolean isOver = charge > limit;
+                    long taken = Math.max(isOver ? 0 : charge, reservation <= limit ? reservation : 0);
+                    assertThat(other.status().available()).isEqualTo(limit - taken);
+                    long left = child.status().available();
+                    assertThat(sum(left, isOver ? 0 : charge)).isEqualTo(BigInteger.valueOf(limit));
+                    assertThat(left < Long.MAX_VALUE && child.tryCharge(left + 1))
+                            .isFalse();
+                    assertThat(child.tryCharge(left)).isTrue();
+                    assertThat(child.tryCharge(1)).isFalse();
+                    assertThat(above.status().charge()).isEqualTo(limit);
+                }
+            }
+        }
     }
 }
