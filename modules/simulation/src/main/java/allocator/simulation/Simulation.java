@@ -55,7 +55,7 @@ public final class Simulation {
     }
 
     /** Makes the ids of streams, on which their lanes depend, the same in each run. */
-    private static void restartStreamIds() {
+    public static void restartStreamIds() {
         try {
             final Field last = SyncStream.class.getDeclaredField("LAST_ID");
             last.setAccessible(true);
