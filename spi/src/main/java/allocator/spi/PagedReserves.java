@@ -15,7 +15,7 @@ public interface PagedReserves {
      * Gives a reserve one physical copy with those of the same bytes, if others of this allocator were given here
      * before and are live; otherwise it is the first. All bytes are compared. Every address stays valid and has the
      * bytes that it had. Where the provider lets a block of one copy be written, the write is seen at its own address
-     * only, and takes memory that is not counted.
+     * only, and takes memory that is not counted; elsewhere it is an error from here on, for the first of them as well.
      *
      * <p>Blocks with one copy count once in {@link Allocator#stats} and towards limits; a free of one of them leaves
      * the others. Takes time proportional to the size, and blocks calls that take memory from the device or return it
@@ -26,9 +26,21 @@ public interface PagedReserves {
      *     others already, if it has less than {@link #LEAST_BYTES}, or if no live reserve starts there
      * @throws UnsupportedMemoryException if the platform or the driver cannot do it
      * @throws OutOfMemoryException if memory, addresses, descriptors or mappings do not suffice now; nothing changes
-     * @throws DeviceException if the driver fails otherwise; nothing changes
+     * @throws DeviceException if the driver fails otherwise; nothing changes, unless it fails so often that a reserve
+     *     of {@link RemappableReserves} has lost its pages
      */
     long share(long address);
+
+    /**
+     * Returns which copy a reserve has.
+     *
+     * @param address the reserve's address
+     * @return a number that all live reserves with that copy have, and no other one of this allocator at the same time;
+     *     {@code 0} if the reserve was not shared, or the provider does not report it
+     */
+    default long copyOf(long address) {
+        return 0;
+    }
 
     /**
      * Returns what is saved: the bytes of all live reserves with one copy, less those of the copies.

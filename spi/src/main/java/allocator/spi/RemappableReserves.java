@@ -43,10 +43,12 @@ public interface RemappableReserves {
     void unmap(long address);
 
     /**
-     * Gives a reserve new pages, all or none. Their contents are undefined.
+     * Gives a reserve new pages, all or none. Their contents are undefined. A reserve that {@link PagedReserves#share}
+     * has given a copy gets that copy, with its bytes and without any part, if another reserve is mapped to it;
+     * otherwise all work that {@code parts} queues must bring the same bytes again, which are waited for.
      *
      * @param address the reserve's address
-     * @param parts receives each part when it has pages, in order; what it throws, this method throws
+     * @param parts receives each new part when it has pages, in order; what it throws, this method throws
      * @throws IllegalArgumentException if it is no reserve whose pages were taken away; nothing changes
      * @throws OutOfMemoryException if the limit or the device has no room
      * @throws DeviceException if the device fails

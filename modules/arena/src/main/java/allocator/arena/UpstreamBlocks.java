@@ -34,6 +34,9 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
     /** What reserves with one copy save, as far as it is counted. Guarded by the lane's lock. */
     private long shared;
 
+    /** The same with what whole pages add. Guarded by the lane's lock. */
+    private long sharedHeld;
+
     /** What the close gives back: listed before it, as the Java heap may have ended then. */
     private long[] closing = {};
 
@@ -51,7 +54,7 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
     /** Reserves memory. */
     long reserve(long byteSize) {
         lanes.requireOutsideDevice();
-        return enter(byteSize, size -> lanes.upstream.take(DevicePart.RESERVE, size));
+        return enter(byteSize, heldBytes(byteSize), size -> lanes.upstream.take(DevicePart.RESERVE, size));
     }
 
     @Override
@@ -77,7 +80,8 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
                 on.map(address, parts); // rejects it
             }
             try {
-                final long ignored = enter(requested, size -> lanes.upstream.map(on, address, size, parts));
+                final long ignored =
+                        enter(requested, on.bytesToMap(address), size -> lanes.upstream.map(on, address, size, parts));
             } catch (OutOfMemoryException e) {
                 lanes.requestFailed();
                 throw e;
@@ -92,24 +96,31 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
         synchronized (lanes.deviceLock) {
             final long byteSize = mappedBytes(address);
             lanes.upstream.unmap(lanes.upstream.paged().orElseThrow(), address, byteSize);
-            lane.lock.lock();
-            try {
-                beginChange();
-                final int slot = sizes.find(address);
-                lane.counters.reserveFreed(sizes.value(slot));
-                lane.counters.returned(byteSize);
-                sizes.remove(slot);
-                endChange();
-            } finally {
-                lane.lock.unlock();
-            }
+            forget(address);
+        }
+    }
+
+    /** Ends the count of a reserve that has lost its pages. */
+    private void forget(long address) {
+        lane.lock.lock();
+        try {
+            beginChange();
+            final int slot = sizes.find(address);
+            final long requested = sizes.value(slot);
+            lane.counters.reserveFreed(requested);
+            lane.counters.returned(heldBytes(requested));
+            sizes.remove(slot);
+            countShared();
+            endChange();
+        } finally {
+            lane.lock.unlock();
         }
     }
 
     /** Takes memory of the device and enters it as a reserve. */
-    private long enter(long byteSize, LongUnaryOperator take) {
+    private long enter(long byteSize, long held, LongUnaryOperator take) {
         synchronized (lanes.deviceLock) {
-            prepare(byteSize);
+            prepare(byteSize, held);
             long address = BestFit.NO_ADDRESS;
             if (byteSize > 0) {
                 try {
@@ -124,12 +135,11 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
         }
     }
 
-    private void prepare(long byteSize) {
+    private void prepare(long byteSize, long held) {
         lane.lock.lock();
         try {
             lane.begin();
             final long available = lanes.heldLimit.available();
-            final long held = heldBytes(byteSize);
             if (held > available) {
                 throw lane.report().limitReached(available, byteSize, held, null, true);
             }
@@ -149,6 +159,7 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
                 sizes.expectNoMore();
             } else {
                 beginChange();
+                countShared(); // first, as peaks are not to count it twice
                 sizes.add(address, byteSize, null);
                 lane.counters.reserved(byteSize);
                 lane.counters.hold(heldBytes(byteSize) - byteSize);
@@ -190,26 +201,36 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
         }
     }
 
-    /**
-     * The arena's locks are free while the upstream allocator compares; a block that was freed meanwhile is not shared.
-     */
     @Override
     public long share(long address) {
-        final PagedReserves reserves = lanes.upstream.reserves();
-        if (reserves == null || lane.locked(() -> sizeOfReserve(address)) < LEAST_BYTES) {
-            return 0;
-        }
-        try {
-            return reserves.share(address);
-        } finally {
-            synchronized (lanes.deviceLock) {
-                lane.locked(() -> {
-                    beginChange();
-                    countShared();
-                    endChange();
-                    return true;
-                });
+        lanes.requireOutsideDevice();
+        synchronized (lanes.deviceLock) {
+            final PagedReserves reserves = lanes.upstream.reserves();
+            if (reserves == null || lane.locked(() -> sizeOfReserve(address)) < LEAST_BYTES) {
+                return 0;
             }
+            try {
+                return reserves.share(address);
+            } finally {
+                if (mappedBytes(address) == 0) {
+                    forget(address);
+                } else {
+                    lane.locked(() -> {
+                        beginChange();
+                        countShared();
+                        endChange();
+                        return true;
+                    });
+                }
+            }
+        }
+    }
+
+    @Override
+    public long copyOf(long address) {
+        synchronized (lanes.deviceLock) {
+            final PagedReserves reserves = lanes.upstream.reserves();
+            return reserves == null ? 0 : reserves.copyOf(address);
         }
     }
 
@@ -222,8 +243,10 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
     private void countShared() {
         final long more = lane == lanes.main ? lanes.upstream.sharedBytes() - shared : 0;
         if (more != 0) {
-            lane.counters.shared(more);
+            final long moreHeld = lanes.upstream.sharedHeldBytes() - sharedHeld;
+            lane.counters.shared(more, moreHeld);
             shared += more;
+            sharedHeld += moreHeld;
         }
     }
 
@@ -366,7 +389,7 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
 
     /** Returns the same with what whole pages add. Under the lane's lock. */
     long heldByReserves() {
-        long sum = -shared;
+        long sum = -sharedHeld;
         for (int slot = 0; slot < sizes.capacity(); slot++) {
             sum += sizes.address(slot) == 0 ? 0 : heldBytes(Math.max(0, sizes.value(slot)));
         }

@@ -4,12 +4,20 @@ import allocator.provider.support.AllocatorWrapper;
 import allocator.provider.support.UnreturnedMemory;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.spi.Allocator;
+import allocator.spi.DeviceException;
+import allocator.spi.PagedReserves;
 import allocator.spi.RemappableReserves;
 import allocator.spi.SyncStream;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An upstream allocator of an arena whose reserves lie on pages of their own; another allocator serves all else. The
@@ -18,25 +26,118 @@ import java.util.Map;
  * <p>Pages go back once the device has done its work. As a free, an {@link #unmap} takes effect: what the device fails
  * to take back is {@link UnreturnedMemory}, still at its address.
  *
- * <p>The user makes one call at a time; only {@link #unreturnedBytes} may be called at any time.
+ * <p>A reserve that is {@linkplain #share shared} is read only from then on: another one of the same bytes is mapped to
+ * its extents, which go back when the last one leaves. New pages are cleared, so that what no weight covers is equal.
+ *
+ * <p>The user makes one call at a time; only {@link #unreturnedBytes} and {@link #sharedBytes} may be called at any
+ * time.
  */
-public final class ReservePages extends AllocatorWrapper implements RemappableReserves, UnreturnedMemory {
+public final class ReservePages extends AllocatorWrapper
+        implements RemappableReserves, PagedReserves, UnreturnedMemory {
     private static final long NONE = -1;
+    private static final long READ_BYTES = 4 << 20;
 
     private final Allocator others;
-    private final PageSource pages;
+    private final Pages pages;
     private final long partBytes;
     private final Runnable awaitDevice;
     private final Map<Long, Reserve> reserves = new HashMap<>();
+
+    /** All that have memory of the device. */
+    private final List<Extents> all = new ArrayList<>();
+
+    /** How many there have been. */
+    private long copies;
+
     private volatile long unreturnedBytes;
+    private volatile long sharedBytes;
+    private volatile long sharedPageBytes;
+
+    /** Pages whose contents can be set and read. Each call is complete when it returns. */
+    public interface Pages extends PageSource {
+        /**
+         * Fills mapped pages with zeros.
+         *
+         * @param address where they begin
+         * @param byteSize their size
+         * @throws DeviceException if the device fails
+         */
+        void clear(long address, long byteSize);
+
+        /**
+         * Copies mapped memory to the host.
+         *
+         * @param address where it begins
+         * @param target receives as many bytes as it has
+         * @throws DeviceException if the device fails
+         */
+        void read(long address, MemorySegment target);
+
+        /**
+         * Makes each write to mapped pages an error of the device, until they are mapped anew.
+         *
+         * @param address where they begin
+         * @param byteSize their size; may span several mappings
+         * @throws DeviceException if the device fails
+         */
+        void protect(long address, long byteSize);
+    }
+
+    /** The memory of one reserve, or of several with one copy. */
+    private final class Extents {
+        private final long requested;
+        private final long byteSize;
+
+        /** The extent of each part; {@link #NONE} for none. */
+        private final long[] parts;
+
+        /** The number of the copy, {@code 0} before it is shared. */
+        private long copy;
+
+        /** The reserves that are, or may still be, mapped to it. */
+        private int users;
+
+        /** Those of them that are in use. */
+        private int live;
+
+        Extents(Reserve reserve) {
+            requested = reserve.requested;
+            byteSize = reserve.byteSize;
+            parts = new long[Math.toIntExact((byteSize + partBytes - 1) / partBytes)];
+            Arrays.fill(parts, NONE);
+        }
+
+        long bytes(int part) {
+            return Math.min(partBytes, byteSize - part * partBytes);
+        }
+
+        void release() {
+            for (int i = 0; i < parts.length; i++) {
+                if (parts[i] != NONE) {
+                    pages.release(parts[i]);
+                    parts[i] = NONE;
+                }
+            }
+            all.remove(this);
+        }
+
+        long unreturned() {
+            long sum = 0;
+            for (int i = 0; i < parts.length && live == 0; i++) {
+                sum += parts[i] == NONE ? 0 : bytes(i);
+            }
+            return sum;
+        }
+    }
 
     private final class Reserve {
         private final long address;
         private final long requested;
         private final long byteSize;
+        private @Nullable Extents extents;
 
-        /** The extent of each part; {@link #NONE} for none. */
-        private final long[] extents;
+        /** That of its copy, whether it has pages or none. */
+        private long copy;
 
         private boolean isMapped;
         private boolean isFreed;
@@ -45,40 +146,42 @@ public final class ReservePages extends AllocatorWrapper implements RemappableRe
             this.address = address;
             this.requested = requested;
             byteSize = roundUp(requested);
-            extents = new long[Math.toIntExact((byteSize + partBytes - 1) / partBytes)];
-            Arrays.fill(extents, NONE);
         }
 
-        private long bytes(int part) {
-            return Math.min(partBytes, byteSize - part * partBytes);
-        }
-
-        void map(Part parts) {
-            for (int i = 0; i < extents.length; i++) {
-                extents[i] = pages.create(Math.toIntExact(bytes(i) / pages.pageBytes()));
-                pages.map(address + i * partBytes, extents[i]);
-                parts.mapped(i * partBytes, bytes(i));
+        /** Takes memory of the device. */
+        void create(Part receiver) {
+            final Extents own = new Extents(this);
+            extents = own;
+            all.add(own);
+            for (int i = 0; i < own.parts.length; i++) {
+                own.parts[i] = pages.create(Math.toIntExact(own.bytes(i) / pages.pageBytes()));
+                pages.map(address + i * partBytes, own.parts[i]);
+                receiver.mapped(i * partBytes, own.bytes(i));
             }
-            isMapped = true;
-        }
-
-        /** Returns all pages to the device, which is idle. */
-        void giveBack() {
-            for (int i = 0; i < extents.length; i++) {
-                if (extents[i] != NONE) {
-                    pages.unmap(address + i * partBytes);
-                    pages.release(extents[i]);
-                    extents[i] = NONE;
-                }
+            if (copy != 0) {
+                awaitDevice.run(); // which has the bytes then
+                pages.protect(address, byteSize);
+                own.copy = copy;
             }
         }
 
-        long unreturned() {
-            long sum = 0;
-            for (int i = 0; i < extents.length && !isMapped; i++) {
-                sum += extents[i] == NONE ? 0 : bytes(i);
+        /** Maps it in place of what is there, which stays known as its own until all is done. */
+        void mapTo(Extents to) {
+            for (int i = 0; i < to.parts.length; i++) {
+                pages.unmap(address + i * partBytes);
+                pages.map(address + i * partBytes, to.parts[i]);
             }
-            return sum;
+            if (to.copy != 0) {
+                pages.protect(address, byteSize);
+            }
+        }
+
+        /** Ends its mappings, while the device is idle. */
+        void unmap() {
+            for (int i = 0; extents != null && i < extents.parts.length; i++) {
+                pages.unmap(address + i * partBytes);
+            }
+            extents = null;
         }
     }
 
@@ -90,7 +193,7 @@ public final class ReservePages extends AllocatorWrapper implements RemappableRe
      * @param partBytes the most bytes of a part, a multiple of a page
      * @param awaitDevice waits for all work of the device, or throws
      */
-    public ReservePages(Allocator others, PageSource pages, long partBytes, Runnable awaitDevice) {
+    public ReservePages(Allocator others, Pages pages, long partBytes, Runnable awaitDevice) {
         super(others);
         this.others = others;
         this.pages = pages;
@@ -116,6 +219,16 @@ public final class ReservePages extends AllocatorWrapper implements RemappableRe
     public long requestedSize(long address) {
         final Reserve found = reserves.get(address);
         return found == null ? 0 : found.requested;
+    }
+
+    /**
+     * {@return the bytes of the device that a {@link #map} takes: none if others have the copy}
+     *
+     * @param address the reserve's address
+     */
+    public long bytesToMap(long address) {
+        final Reserve found = reserves.get(address);
+        return found == null || copyOf(found) != null ? 0 : found.byteSize;
     }
 
     @Override
@@ -147,7 +260,7 @@ public final class ReservePages extends AllocatorWrapper implements RemappableRe
         final Reserve reserve = new Reserve(pages.reserve(roundUp(byteSize)), byteSize);
         reserves.put(reserve.address, reserve);
         try {
-            map(reserve.address, (offset, part) -> {});
+            map(reserve.address, (offset, part) -> pages.clear(reserve.address + offset, part));
             return reserve.address;
         } catch (Throwable e) {
             free(reserve.address);
@@ -159,16 +272,36 @@ public final class ReservePages extends AllocatorWrapper implements RemappableRe
     public void map(long address, Part parts) {
         final Reserve reserve = require(address, false);
         try {
-            if (reserve.unreturned() > 0) {
+            if (reserve.extents != null || unreturnedBytes > 0) {
                 awaitDevice.run();
-                reserve.giveBack();
+                reserve.unmap();
+                settle();
             }
-            reserve.map(parts);
+            final Extents copy = copyOf(reserve);
+            if (copy == null) {
+                reserve.create(parts);
+            } else {
+                reserve.extents = copy;
+                reserve.mapTo(copy);
+            }
+            reserve.isMapped = true;
         } catch (Throwable e) {
             giveBack(reserve);
             throw e;
         }
-        count();
+        settle();
+    }
+
+    /** Returns the copy of a reserve that others have in use, {@code null} if none has. */
+    private @Nullable Extents copyOf(Reserve reserve) {
+        return reserve.copy == 0 ? null : first(extents -> extents.copy == reserve.copy);
+    }
+
+    private @Nullable Extents first(Predicate<Extents> which) {
+        return all.stream()
+                .filter(extents -> extents.live > 0 && which.test(extents))
+                .findFirst()
+                .orElse(null);
     }
 
     @Override
@@ -187,6 +320,98 @@ public final class ReservePages extends AllocatorWrapper implements RemappableRe
         return found;
     }
 
+    @Override
+    public long share(long address) {
+        final Reserve reserve = reserves.get(address);
+        if (reserve == null || !reserve.isMapped || reserve.copy != 0) {
+            return 0;
+        }
+        awaitDevice.run(); // whose work fills it
+        try (Arena arena = Arena.ofConfined()) {
+            final MemorySegment buffers = arena.allocate(2 * READ_BYTES);
+            final Extents equal = first(extents -> extents.copy != 0
+                    && extents.requested == reserve.requested
+                    && areEqual(address, addressOf(extents), reserve.requested, buffers));
+            if (equal != null) {
+                join(reserve, equal);
+                return reserve.byteSize;
+            }
+        }
+        pages.protect(address, reserve.byteSize);
+        copies++;
+        reserve.copy = copies;
+        Objects.requireNonNull(reserve.extents).copy = copies;
+        return 0;
+    }
+
+    /** Compares up to the first part that differs, which is near for weights: a hash would read all once more. */
+    private boolean areEqual(long one, long other, long byteSize, MemorySegment buffers) {
+        for (long done = 0; done < byteSize; done += READ_BYTES) {
+            final long part = Math.min(READ_BYTES, byteSize - done);
+            final MemorySegment left = buffers.asSlice(0, part);
+            final MemorySegment right = buffers.asSlice(READ_BYTES, part);
+            pages.read(one + done, left);
+            pages.read(other + done, right);
+            if (left.mismatch(right) >= 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    @Override
+    public long copyOf(long address) {
+        final Reserve found = reserves.get(address);
+        return found == null ? 0 : found.copy;
+    }
+
+    private long addressOf(Extents extents) {
+        return reserves.values().stream()
+                .filter(reserve -> reserve.isMapped && reserve.extents == extents)
+                .findFirst()
+                .orElseThrow()
+                .address;
+    }
+
+    /** Maps a reserve to the equal memory of others; after a failure to its own. */
+    private void join(Reserve reserve, Extents equal) {
+        final Extents own = Objects.requireNonNull(reserve.extents);
+        try {
+            reserve.mapTo(equal);
+        } catch (Throwable e) {
+            if (!hasAgain(reserve, own)) {
+                giveBack(reserve); // it has lost its pages
+            }
+            throw e;
+        }
+        reserve.extents = equal;
+        reserve.copy = equal.copy;
+        settle();
+    }
+
+    /** Maps a reserve to its own memory, with a second attempt, as one call of the device may fail. */
+    private static boolean hasAgain(Reserve reserve, Extents own) {
+        for (int i = 0; i < 2; i++) {
+            try {
+                reserve.mapTo(own);
+                return true;
+            } catch (Throwable e) {
+                // The caller throws what came first.
+            }
+        }
+        return false;
+    }
+
+    @Override
+    public long sharedBytes() {
+        return sharedBytes;
+    }
+
+    /** {@return the same with what whole pages add} */
+    public long sharedPageBytes() {
+        return sharedPageBytes;
+    }
+
     /** Offers the pages of a reserve to the device once it is idle, and ends a reserve that was freed. Never throws. */
     private void giveBack(Reserve reserve) {
         giveBack(reserve, awaitDevice);
@@ -196,28 +421,60 @@ public final class ReservePages extends AllocatorWrapper implements RemappableRe
         reserve.isMapped = false;
         try {
             await.run();
-            reserve.giveBack();
-            if (reserve.isFreed) {
-                reserves.remove(reserve.address);
-                pages.unreserve(reserve.address, reserve.byteSize); // or else the close of the pages does
-            }
+            reserve.unmap();
         } catch (Throwable e) {
-            report(reserve, e);
+            report(reserve.address, reserve.byteSize, e);
         }
-        count();
+        if (reserve.isFreed && reserve.extents == null) {
+            reserves.remove(reserve.address);
+            try {
+                pages.unreserve(reserve.address, reserve.byteSize); // or else the close of the pages does
+            } catch (Throwable e) {
+                report(reserve.address, reserve.byteSize, e);
+            }
+        }
+        settle();
     }
 
-    private void report(Reserve reserve, Throwable failure) {
+    private void report(long address, long byteSize, Throwable failure) {
         try {
-            AllocatorEvents.unreturned(info(), reserve.address, reserve.unreturned(), failure);
+            AllocatorEvents.unreturned(info(), address, byteSize, failure);
         } catch (Throwable e) {
             // The memory is counted.
         }
     }
 
-    private void count() {
-        unreturnedBytes =
-                reserves.values().stream().mapToLong(Reserve::unreturned).sum();
+    /** Returns the memory that no reserve uses to the device, and counts. Never throws. */
+    private void settle() {
+        for (final Extents extents : all) {
+            extents.users = 0;
+            extents.live = 0;
+        }
+        for (final Reserve reserve : reserves.values()) {
+            if (reserve.extents != null) {
+                reserve.extents.users++;
+                reserve.extents.live += reserve.isMapped ? 1 : 0;
+            }
+        }
+        long unreturned = 0;
+        long shared = 0;
+        long sharedPages = 0;
+        for (final Extents extents : List.copyOf(all)) {
+            if (extents.users == 0) {
+                try {
+                    extents.release();
+                } catch (Throwable e) {
+                    report(0, extents.byteSize, e);
+                }
+            }
+            final int saved = Math.max(0, extents.live - 1);
+            unreturned += extents.unreturned();
+            shared += saved * extents.requested;
+            sharedPages += saved * extents.byteSize;
+        }
+        unreturnedBytes = unreturned;
+        sharedBytes = shared;
+        sharedPageBytes = sharedPages;
     }
 
     @Override
@@ -243,8 +500,9 @@ public final class ReservePages extends AllocatorWrapper implements RemappableRe
     public long returnAgain() {
         final long before = unreturnedBytes;
         List.copyOf(reserves.values()).stream()
-                .filter(reserve -> reserve.unreturned() > 0)
+                .filter(reserve -> !reserve.isMapped && reserve.extents != null)
                 .forEach(this::giveBack);
+        settle();
         return before
                 - unreturnedBytes
                 + others.as(UnreturnedMemory.class)

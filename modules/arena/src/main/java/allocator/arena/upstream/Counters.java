@@ -118,8 +118,8 @@ public final class Counters {
     }
 
     /** Counts reserves that have one copy once: they save so many bytes more, or less if it is negative. */
-    public void shared(long more) {
-        returned(more);
+    public void shared(long more, long moreHeld) {
+        returned(moreHeld);
         reserveFreed(more);
     }
 

@@ -47,7 +47,9 @@ public final class Upstream {
         this.allocator = allocator;
         unreturned = allocator.as(UnreturnedMemory.class).orElse(null);
         paged = allocator instanceof ReservePages onPages ? Optional.of(onPages) : Optional.empty();
-        reserves = allocator.as(PagedReserves.class).orElse(null);
+        reserves = paged.map(PagedReserves.class::cast)
+                .or(() -> allocator.as(PagedReserves.class))
+                .orElse(null);
         info = allocator.info();
     }
 
@@ -176,6 +178,11 @@ public final class Upstream {
     /** Returns the bytes that live reserves with one copy save. */
     public long sharedBytes() {
         return reserves == null ? 0 : reserves.sharedBytes();
+    }
+
+    /** Returns the same with what whole pages add. */
+    public long sharedHeldBytes() {
+        return paged.isPresent() ? paged.get().sharedPageBytes() : sharedBytes();
     }
 
     /** Returns the upstream allocator's own counters of both; none of what it does not report. */

@@ -83,10 +83,10 @@ final class ExportedSession {
                 final SleepingWeights sleeping = new SleepingWeights(export, memory, pinned, pages);
                 weights.add(sleeping);
                 export.setLeastReserve(pages.pageBytes());
-                return new SessionMemory(export, sleeping::bytesAsleep);
+                return new SessionMemory(export, memory.weights(), sleeping::bytesAsleep);
             }
         }
-        return new SessionMemory(export, () -> 0);
+        return new SessionMemory(export, memory.weights(), () -> 0);
     }
 
     /** Ends the creation of the session. */
@@ -173,9 +173,7 @@ final class ExportedSession {
         long bytes = resident.getAsLong();
         try {
             for (final InstalledMemory memory : installed) {
-                final boolean isOfHost = memory.info().deviceType() == DeviceType.CPU
-                        || memory.info().memoryType() == MemoryType.HOST_ACCESSIBLE;
-                bytes -= isOfHost ? Math.max(memory.stats().bytesHeld(), memory.bytesInUse()) : 0;
+                bytes -= memory.isOfHost() ? Math.max(memory.stats().bytesHeld(), memory.bytesInUse()) : 0;
             }
         } catch (RuntimeException e) {
             return OptionalLong.empty(); // an allocator fails to report what it holds
@@ -193,7 +191,11 @@ final class ExportedSession {
         held.report(failures.session(), installed, exports::contains);
     }
 
-    /** Gives the weights of the session, which no caller has yet, one copy with those of others. Throws nothing. */
+    /**
+     * Gives the weights of the session, which no caller has yet, one copy with those of others.
+     *
+     * @throws allocator.spi.DeviceException as {@link SharedWeights#share}
+     */
     void shareWeights() {
         final Iterator<SessionMemory> own = memories.iterator();
         installed.forEach(memory -> memory.weights().share(own.next().exported()));

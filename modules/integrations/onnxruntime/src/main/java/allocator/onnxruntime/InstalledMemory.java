@@ -39,6 +39,7 @@ public final class InstalledMemory {
     private final SessionBudget budget;
     private final StreamViews views;
     private final SharedWeights weights;
+    private final HostCopies hostCopies = new HostCopies();
 
     /** Puts a session to sleep that uses the memory, and returns whether one was; {@code null} if none can. */
     private volatile @Nullable Predicate<InstalledMemory> relief;
@@ -379,6 +380,11 @@ public final class InstalledMemory {
 
     SharedWeights weights() {
         return weights;
+    }
+
+    /** Returns the copies of weights that sleep. */
+    HostCopies hostCopies() {
+        return hostCopies;
     }
 
     SessionBudget budget() {

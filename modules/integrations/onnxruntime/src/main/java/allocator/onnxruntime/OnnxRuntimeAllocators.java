@@ -86,11 +86,13 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     public static final String LEAKS_REPORT = EnvironmentBuilder.LEAKS_REPORT;
 
     /**
-     * The key of the option that gives equal weights of sessions one copy, on the processor: {@code 1}; the default is
-     * {@code 0}. Each session's reserves of 64 KiB or more are compared with those of others when it is opened. Only
-     * weights that ONNX Runtime takes from the allocator can be shared: on the processor those that kernels have
-     * packed, as for matrix products, and not those of convolutions. Where the provider or the platform cannot do it,
-     * or it fails, sessions have weights of their own: {@link InstalledMemory#sharingObstacle}.
+     * The key of the option that gives equal weights of sessions one copy: {@code 1}; the default is {@code 0}. Each
+     * session's large reserves are compared with those of others when it is opened. Only weights that ONNX Runtime
+     * takes from the allocator can be shared: on the processor those of 64 KiB or more that kernels have packed, as for
+     * matrix products, and not those of convolutions. On a GPU, by {@link GpuMemory#withOption}, it needs
+     * {@code arena.paged_reserves=1} of {@code cuda-arena}, takes blocks of 2 MiB or more, and no session can write
+     * them: that ends the work of the process on the GPU. Where the provider or the platform cannot do it, or it fails,
+     * sessions have weights of their own: {@link InstalledMemory#sharingObstacle}.
      */
     public static final String SHARE_WEIGHTS = "memory.share_weights";
 
@@ -320,8 +322,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                 memory.endRun();
             }
             memory.setCreated();
-            final AllocatorSession session = new AllocatorSession(Objects.requireNonNull(made.get()), memory);
             memory.shareWeights();
+            final AllocatorSession session = new AllocatorSession(Objects.requireNonNull(made.get()), memory);
             synchronized (this) {
                 sessions.removeIf(OnnxRuntimeAllocators::hasClosed);
                 sessions.add(session);
@@ -817,7 +819,10 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                 final MemoryInfo own = device.defaultMemory().orElseThrow();
                 final StreamViews views =
                         new StreamViews(handle -> provider.factory().viewSyncStream(own, handle));
-                add(memories, provider, own, gpu.options(), gpu.budget(), views, false);
+                final Map<String, String> options = new TreeMap<>(gpu.options());
+                final String sharing = options.remove(SHARE_WEIGHTS);
+                final boolean sharesWeights = sharing != null && SHARING.parse(sharing, "GpuMemory");
+                add(memories, provider, own, options, gpu.budget(), views, sharesWeights);
                 device.hostAccessibleMemory()
                         .ifPresent(pinned -> add(
                                 memories,

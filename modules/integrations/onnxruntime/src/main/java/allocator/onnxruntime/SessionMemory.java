@@ -2,15 +2,18 @@ package allocator.onnxruntime;
 
 import allocator.spi.AllocatorStats;
 import allocator.spi.MemoryInfo;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 
 /** One memory of a session: what ONNX Runtime has in use of it, and its budget. Safe for use by any thread. */
 public final class SessionMemory {
     private final ExportedAllocator exported;
+    private final SharedWeights weights;
     private final LongSupplier asleep;
 
-    SessionMemory(ExportedAllocator exported, LongSupplier asleep) {
+    SessionMemory(ExportedAllocator exported, SharedWeights weights, LongSupplier asleep) {
         this.exported = exported;
+        this.weights = weights;
         this.asleep = asleep;
     }
 
@@ -40,6 +43,17 @@ public final class SessionMemory {
      */
     public long bytesAsleep() {
         return asleep.getAsLong();
+    }
+
+    /**
+     * {@return the bytes in use that have one copy with equal weights of other sessions, or will have when such a one
+     * is opened} Budgets and {@link #stats} count them for each session. {@code 0} without
+     * {@link OnnxRuntimeAllocators#SHARE_WEIGHTS}, and of memory of the processor, which does not report it.
+     */
+    public long bytesShared() {
+        final LongAdder sum = new LongAdder();
+        exported.forEach((address, byteSize, name) -> sum.add(weights.copyOf(address) == 0 ? 0 : byteSize));
+        return sum.sum();
     }
 
     /** {@return how many blocks ONNX Runtime holds of this memory for the session} */

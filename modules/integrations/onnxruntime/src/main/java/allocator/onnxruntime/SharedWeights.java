@@ -2,7 +2,10 @@ package allocator.onnxruntime;
 
 import allocator.provider.support.internal.Failures;
 import allocator.spi.Allocator;
+import allocator.spi.DeviceException;
+import allocator.spi.DeviceType;
 import allocator.spi.PagedReserves;
+import allocator.spi.RemappableReserves;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.Optional;
@@ -13,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  * {@link OnnxRuntimeAllocators#SHARE_WEIGHTS} asks for it.
  *
  * <p>A session's weights are shared when it has been opened, before a caller has it: so no run of it is in flight that
- * could write a weight while its pages are exchanged. A session that writes later gets pages of its own, and every
- * other one is mapped to the copy, which no session writes.
+ * could write a weight while its pages are exchanged. A session of the processor that writes later gets pages of its
+ * own, and every other one is mapped to the copy, which no session writes; on a GPU a write is an error.
  */
 final class SharedWeights {
     private static final Logger LOG = System.getLogger(ExportedAllocator.class.getName());
@@ -29,7 +32,10 @@ final class SharedWeights {
         if (!areShared) {
             obstacle = OnnxRuntimeAllocators.SHARE_WEIGHTS + " is not set for this memory";
         } else if (reserves == null) {
-            end("its allocator cannot exchange the pages of reserves");
+            end("its allocator cannot exchange the pages of reserves"
+                    + (allocator.info().deviceType() == DeviceType.GPU
+                            ? "; cuda-arena can with arena.paged_reserves=1, on a device with virtual memory"
+                            : ""));
         }
     }
 
@@ -43,7 +49,16 @@ final class SharedWeights {
         return reserves == null ? 0 : reserves.sharedBytes();
     }
 
-    /** Shares the weights of a session that was just opened. Throws nothing: after a failure no more are shared. */
+    /** Returns which copy a weight has; {@code 0} for one of its own, or if that is not known. */
+    long copyOf(long address) {
+        return reserves == null ? 0 : reserves.copyOf(address);
+    }
+
+    /**
+     * Shares the weights of a session that was just opened. After a failure no more are shared.
+     *
+     * @throws DeviceException if the session has lost weights, as the device fails again and again
+     */
     void share(ExportedAllocator export) {
         if (obstacle != null) {
             return;
@@ -52,6 +67,13 @@ final class SharedWeights {
             export.target().as(PagedReserves.class).ifPresent(export::share);
         } catch (Throwable e) {
             end(Failures.describe(e));
+            final RemappableReserves pages =
+                    allocator.as(RemappableReserves.class).orElse(null);
+            export.forEach((address, byteSize, name) -> {
+                if (pages != null && pages.mappedBytes(address) == 0) {
+                    throw new DeviceException(export.session() + " has lost weights: " + obstacle, e);
+                }
+            });
         }
     }
 

@@ -1,20 +1,19 @@
 package allocator.onnxruntime;
 
 import allocator.provider.support.internal.Failures;
-import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.MemoryRange;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.RemappableReserves;
-import allocator.spi.SpiLevel;
 import allocator.spi.SyncStream;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 
 /**
- * The weights of a session on one GPU: what ONNX Runtime has reserved on pages of their own. Asleep they are one block
- * of pinned memory, which stays for the next sleep, as pinning is slow. The caller makes one call at a time, while no
- * run is in flight; {@link #bytesAsleep} may be called at any time.
+ * The weights of a session on one GPU: what ONNX Runtime has reserved on pages of their own. Asleep they are in pinned
+ * memory, which stays for the next sleep, as pinning is slow: shared weights once for all sessions. The caller makes
+ * one call at a time, while no run is in flight; {@link #bytesAsleep} may be called at any time.
  */
 final class SleepingWeights {
     private final ExportedAllocator export;
@@ -25,8 +24,9 @@ final class SleepingWeights {
     /** The sizes of the reserves that are asleep, by address; some may have pages, after failures. */
     private final Map<Long, Long> reserves = new TreeMap<>();
 
-    private long copy;
-    private long copyBytes;
+    /** By the address of the reserve. */
+    private final Map<Long, HostCopies.Copy> copies = new TreeMap<>();
+
     private volatile long bytesAsleep;
 
     SleepingWeights(ExportedAllocator export, InstalledMemory device, InstalledMemory host, RemappableReserves pages) {
@@ -67,14 +67,15 @@ final class SleepingWeights {
         if (bytesAsleep > 0 || byteSize == 0) {
             return 0;
         }
-        requireCopy(byteSize);
+        requireCopies(sizes);
         try (SyncStream stream = device.target().createStream()) { // whose close waits for the copies
-            long offset = 0;
-            for (final Map.Entry<Long, Long> reserve : sizes.entrySet()) {
-                copy(onDevice(reserve.getKey(), reserve.getValue()), onHost(offset, reserve.getValue()), stream);
-                offset += reserve.getValue();
-            }
+            sizes.forEach((address, size) -> {
+                if (!Objects.requireNonNull(copies.get(address)).isComplete) {
+                    copy(onDevice(address, size), onHost(address, 0, size), stream);
+                }
+            });
         }
+        copies.forEach((address, copy) -> copy.isComplete = device.weights().copyOf(address) != 0);
         reserves.putAll(sizes);
         bytesAsleep = byteSize;
         try {
@@ -97,11 +98,7 @@ final class SleepingWeights {
             return 0;
         }
         try (SyncStream stream = device.target().createStream()) {
-            long offset = 0;
-            for (final Map.Entry<Long, Long> reserve : reserves.entrySet()) {
-                wake(reserve.getKey(), reserve.getValue(), offset, stream);
-                offset += reserve.getValue();
-            }
+            reserves.forEach((address, size) -> wake(address, size, stream));
         } catch (Throwable e) {
             final Failures failures = new Failures();
             failures.add(e instanceof OutOfMemoryException exhausted ? noRoom(byteSize, exhausted) : e);
@@ -117,15 +114,17 @@ final class SleepingWeights {
         return byteSize;
     }
 
-    private void wake(long address, long byteSize, long offset, SyncStream stream) {
+    private void wake(long address, long byteSize, SyncStream stream) {
         if (pages.mappedBytes(address) > 0) { // it could not be unmapped
-            copy(onHost(offset, byteSize), onDevice(address, byteSize), stream);
+            if (device.weights().copyOf(address) == 0) { // or else it has its bytes
+                copy(onHost(address, 0, byteSize), onDevice(address, byteSize), stream);
+            }
             return;
         }
         device.withRoom(() -> {
             pages.map(address, (from, partBytes) -> {
                 final long part = Math.min(partBytes, byteSize - from);
-                copy(onHost(offset + from, part), onDevice(address + from, part), stream);
+                copy(onHost(address, from, part), onDevice(address + from, part), stream);
             });
             return address;
         });
@@ -148,34 +147,31 @@ final class SleepingWeights {
         return new MemoryRange(device.info(), address, byteSize);
     }
 
-    private MemoryRange onHost(long offset, long byteSize) {
-        return new MemoryRange(host.info(), copy + offset, byteSize);
+    private MemoryRange onHost(long address, long offset, long byteSize) {
+        return new MemoryRange(host.info(), Objects.requireNonNull(copies.get(address)).address + offset, byteSize);
     }
 
     private void copy(MemoryRange source, MemoryRange target, SyncStream stream) {
         device.target().dataTransfer().copy(source, target, stream);
     }
 
-    private void requireCopy(long byteSize) {
-        if (copyBytes < byteSize) {
-            freeCopy();
-            final Allocator pinned = host.allocator();
-            copy = pinned.spiLevel() >= SpiLevel.RESERVE ? pinned.reserve(byteSize) : pinned.alloc(byteSize);
-            copyBytes = byteSize;
-        }
+    private void requireCopies(Map<Long, Long> sizes) {
+        copies.entrySet().removeIf(copy -> {
+            final boolean isOther = sizes.getOrDefault(copy.getKey(), 0L) != copy.getValue().byteSize;
+            if (isOther) {
+                device.hostCopies().giveBack(copy.getValue());
+            }
+            return isOther;
+        });
+        sizes.forEach((address, byteSize) -> copies.computeIfAbsent(
+                address,
+                _ -> device.hostCopies().take(host.allocator(), device.weights().copyOf(address), byteSize)));
     }
 
-    private void freeCopy() {
-        if (copyBytes > 0) {
-            copyBytes = 0;
-            host.allocator().free(copy);
-        }
-    }
-
-    /** Frees the copy, once ONNX Runtime has no more use of the weights. A second call does nothing. */
+    /** Gives the copies back, once ONNX Runtime has no more use of the weights. A second call does nothing. */
     void close() {
         reserves.clear();
         bytesAsleep = 0;
-        freeCopy();
+        requireCopies(Map.of());
     }
 }

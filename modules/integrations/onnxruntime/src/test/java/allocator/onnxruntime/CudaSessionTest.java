@@ -68,6 +68,12 @@ class CudaSessionTest {
         return options;
     }
 
+    private static AllocatorSession open(OnnxRuntimeAllocators memory, byte[] model, String name) throws OrtException {
+        try (SessionOptions options = cuda(0)) {
+            return memory.openSession(model, "deep", options, SessionSettings.DEFAULT.withName(name));
+        }
+    }
+
     private static AllocatorSession open(OnnxRuntimeAllocators memory, String name) throws OrtException {
         return open(memory, name, 0);
     }
@@ -280,12 +286,6 @@ class CudaSessionTest {
         /** A layer has 16 MiB. */
         private static final int LAYERS = Integer.getInteger("allocator.onnxruntime.cuda.layers", 16);
 
-        private AllocatorSession open(OnnxRuntimeAllocators memory, byte[] model, String name) throws OrtException {
-            try (SessionOptions options = cuda(0)) {
-                return memory.openSession(model, "deep", options, SessionSettings.DEFAULT.withName(name));
-            }
-        }
-
         private OnnxRuntimeAllocators installPaged() {
             return install(GpuMemory.of("cuda-arena").withOption("arena.paged_reserves", "1"));
         }
@@ -438,6 +438,59 @@ class CudaSessionTest {
                     awake.stream().sorted().toList().get(awake.size() * 99 / 100),
                     woken.size(),
                     woken.isEmpty() ? 0 : median(woken));
+        }
+    }
+
+    @Nested
+    class Sharing {
+        private static final int SESSIONS = 8;
+
+        @Test
+        void equalSessionsHaveTheirWeightsOnceAwakeAndAsleep() throws Exception {
+            final byte[] model = SmallModels.deep(16, 1);
+            try (OnnxRuntimeAllocators memory = install(GpuMemory.of("cuda-arena")
+                    .withOption("arena.paged_reserves", "1")
+                    .withOption(OnnxRuntimeAllocators.SHARE_WEIGHTS, "1"))) {
+                final List<AllocatorSession> sessions = new ArrayList<>();
+                try {
+                    use(memory.gpu(0), sessions, () -> open(memory, model, "deep " + sessions.size()));
+                } finally {
+                    for (final AllocatorSession session : sessions) {
+                        session.close();
+                    }
+                }
+            }
+        }
+
+        private void use(InstalledMemory gpu, List<AllocatorSession> sessions, Callable<AllocatorSession> open)
+                throws Exception {
+            sessions.add(open.call());
+            final int[] expected = SmallModels.runDeep(sessions.getFirst()::run, 1);
+            gpu.shrink();
+            final long one = gpu.stats().bytesHeld();
+            while (sessions.size() < SESSIONS) {
+                sessions.add(open.call());
+                assertArrayEquals(expected, SmallModels.runDeep(sessions.getLast()::run, 1));
+            }
+            gpu.shrink();
+            final long all = gpu.stats().bytesHeld();
+            System.out.println(SESSIONS + " sessions hold " + all + ", one " + one + "; " + gpu);
+            assertTrue(all <= one * 1.05, all + " are held, by one " + one);
+            for (final AllocatorSession session : sessions) {
+                session.sleep();
+            }
+            for (final AllocatorSession session : sessions.reversed()) {
+                assertArrayEquals(expected, SmallModels.runDeep(session::run, 1));
+            }
+            gpu.shrink();
+            assertEquals(all, gpu.stats().bytesHeld());
+            while (!sessions.isEmpty()) {
+                sessions.removeFirst().close();
+                for (final AllocatorSession session : sessions) {
+                    assertArrayEquals(expected, SmallModels.runDeep(session::run, 1));
+                }
+            }
+            assertEquals(0, gpu.bytesInUse());
         }
     }
 

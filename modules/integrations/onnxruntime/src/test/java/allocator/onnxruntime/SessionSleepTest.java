@@ -7,130 +7,39 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
-import ai.onnxruntime.OrtSession.SessionOptions;
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.simulated.SimulatedCudaDriver;
-import allocator.onnxruntime.support.IdentityModel;
 import allocator.provider.support.budget.Budget;
 import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
-import allocator.spi.EpFactory;
 import allocator.spi.OutOfMemoryException;
 import allocator.testkit.Share;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Sessions that sleep, on a simulated device, with weights that the test reserves as ONNX Runtime does. */
-class SessionSleepTest {
-    private static final long MIB = 1 << 20;
+/** Sessions that sleep, each with weights of its own; with {@code memory.share_weights} and without. */
+@ParameterizedClass
+@ValueSource(strings = {"0", "1"})
+class SessionSleepTest extends SimulatedSessions {
     private static final int CYCLES = 10_000;
 
-    private SimulatedCudaDriver driver;
-    private EpFactory provider;
-    private OnnxRuntimeAllocators memory;
-    private final List<AllocatorSession> sessions = new ArrayList<>();
+    @Parameter
+    private String sharing;
 
-    /** What is in the weights, by their addresses. */
-    private final Map<Long, Byte> values = new HashMap<>();
-
-    private void install(String... options) {
-        install(SimulatedCudaDriver.builder().withLaggingStreams(), options);
-    }
-
-    private void install(SimulatedCudaDriver.Builder device, String... options) {
-        driver = device.build();
-        provider = driver.provider("cuda-arena");
-        GpuMemory gpu = GpuMemory.of(provider).withOption("arena.paged_reserves", "1");
-        for (int i = 0; i < options.length; i += 2) {
-            gpu = gpu.withOption(options[i], options[i + 1]);
-        }
-        memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
-                .gpu(gpu)
-                .install();
-    }
-
-    /** Opens a session, and reserves its weights while it is opened. */
-    private AllocatorSession open(long... weights) throws OrtException {
-        final SessionSettings settings = SessionSettings.DEFAULT.withName("session " + sessions.size());
-        final AllocatorSession session;
-        try (SessionOptions options = new SessionOptions()) {
-            session = memory.openSession(IdentityModel.bytes(), "identity", options, settings);
-        }
-        sessions.add(session);
-        for (final long byteSize : weights) {
-            final long address = exported(session).reserve(byteSize);
-            assertThat(address).as(() -> String.valueOf(session.lastFailure())).isNotZero();
-            values.put(address, (byte) (values.size() + 1));
-            driver.memory().memsetD8(0, address, values.get(address), byteSize);
-            if (byteSize > MIB) {
-                driver.memory().memsetD8(0, address + byteSize - MIB, (byte) -values.get(address), MIB);
-            }
-        }
-        driver.devices().ctxSynchronize(0);
-        return session;
-    }
-
-    private static ExportedAllocator exported(AllocatorSession session) {
-        return session.gpu(0).exported();
-    }
-
-    private static void run(AllocatorSession session) {
-        session.begin();
-        session.end();
-    }
-
-    private void requireWeights(AllocatorSession session) {
-        try (Arena arena = Arena.ofConfined()) {
-            final MemorySegment read = arena.allocate(MIB);
-            exported(session).forEach((address, byteSize, name) -> {
-                for (int i = 0; i < 2; i++) {
-                    driver.memory().memcpyDtoH(0, read.address(), i == 0 ? address : address + byteSize - MIB, MIB);
-                    final byte expected = (byte) (i == 0 ? values.get(address) : -values.get(address));
-                    assertEquals(expected, read.get(ValueLayout.JAVA_BYTE, 0));
-                    assertEquals(expected, read.get(ValueLayout.JAVA_BYTE, MIB - 1));
-                }
-            });
-        }
-    }
-
-    private long usedBytes() {
-        final var usage = driver.memory().memGetInfo(0);
-        return usage.totalByteSize() - usage.freeByteSize();
-    }
-
-    /** Frees the weights as ONNX Runtime does at the close of a session. */
-    private void close(AllocatorSession session) throws OrtException {
-        final List<Long> live = new ArrayList<>();
-        exported(session).forEach((address, byteSize, name) -> live.add(address));
-        live.forEach(exported(session)::free);
-        session.close();
-    }
-
-    @AfterEach
-    void closeAll() throws OrtException {
-        for (final AllocatorSession session : sessions) {
-            close(session);
-        }
-        memory.close();
-        provider.close();
-        driver.close();
+    @BeforeEach
+    void setSharing() {
+        sharesWeights(sharing);
     }
 
     @Test

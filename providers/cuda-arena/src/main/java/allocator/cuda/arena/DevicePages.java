@@ -1,6 +1,6 @@
 package allocator.cuda.arena;
 
-import allocator.arena.page.PageSource;
+import allocator.arena.page.ReservePages;
 import allocator.cuda.driver.CudaAddressRanges;
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaResult;
@@ -14,6 +14,7 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.UnsupportedMemoryException;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
@@ -29,11 +30,12 @@ import org.jspecify.annotations.Nullable;
  * cost nearly the same for an extent of any size.
  */
 // One class, since ranges, extents and mappings are what one call of the driver changes together.
-final class DevicePages implements PageSource {
+final class DevicePages implements ReservePages.Pages {
     /** More make no array. */
     private static final int MOST_PAGES = Integer.MAX_VALUE - 8;
 
     private static final int LEAST_GROWTH = 64;
+    private static final long DEFAULT_STREAM = 0;
 
     private final CudaDevice device;
     private final MemoryInfo info;
@@ -226,15 +228,12 @@ final class DevicePages implements PageSource {
     }
 
     /** Makes a call that takes back a step of one that throws. Returns whether it succeeds. */
-    @SuppressWarnings("ReferenceEquality") // an exception may be thrown twice, but not be suppressed by itself
     private static boolean undo(Throwable thrown, Runnable call) {
         try {
             call.run();
             return true;
         } catch (Throwable e) {
-            if (e != thrown) {
-                thrown.addSuppressed(e);
-            }
+            Failures.suppress(thrown, e);
             return false;
         }
     }
@@ -364,6 +363,36 @@ final class DevicePages implements PageSource {
         } catch (Throwable e) { // the end of the Java heap or stack
             undo(e, () -> unmap(range, index));
             throw e;
+        }
+    }
+
+    @Override
+    public void protect(long address, long byteSize) {
+        try {
+            for (int i = accessors.size() - 1; i >= 0; i--) { // its own last: what fails before leaves it as it was
+                driver.memSetAccess(accessors.get(i), address, byteSize, MemoryAccess.READ);
+            }
+        } catch (CudaException e) {
+            throw failure(e, "The device has no room for another mapping", byteSize);
+        }
+    }
+
+    @Override
+    public void clear(long address, long byteSize) {
+        try {
+            device.driver().memory().memsetD8(device.ordinal(), address, (byte) 0, byteSize);
+            device.driver().streams().streamSynchronize(device.ordinal(), DEFAULT_STREAM);
+        } catch (CudaException e) {
+            throw deviceException(e);
+        }
+    }
+
+    @Override
+    public void read(long address, MemorySegment target) {
+        try {
+            device.driver().memory().memcpyDtoH(device.ordinal(), target.address(), address, target.byteSize());
+        } catch (CudaException e) {
+            throw deviceException(e);
         }
     }
 

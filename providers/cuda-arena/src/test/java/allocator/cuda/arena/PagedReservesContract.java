@@ -10,6 +10,7 @@ import allocator.spi.AllocatorStats;
 import allocator.spi.DoubleFreeException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.PagedReserves;
 import allocator.spi.RemappableReserves;
 import java.util.ArrayList;
 import java.util.List;
@@ -122,6 +123,90 @@ abstract class PagedReservesContract {
         assertThatThrownBy(() -> arena.free(freed)).isInstanceOf(InvalidFreeException.class);
         assertThat(pages.mappedBytes(freed)).isEqualTo(-1);
         gpu.release(arena); // with the second one
+    }
+
+    /** Reserves memory with the same bytes but for the last, and shares it. */
+    private long shared(Allocator arena, int lastByte) {
+        final long block = arena.reserve(BYTES - 1);
+        gpu.fill(block, 7, BYTES - 1);
+        gpu.fill(block + BYTES - 2, lastByte, 1);
+        sharing(arena).share(block);
+        return block;
+    }
+
+    private static PagedReserves sharing(Allocator arena) {
+        return arena.as(PagedReserves.class).orElseThrow();
+    }
+
+    private void assertBytes(long block, int lastByte) {
+        gpu.assertFilled(gpu.deviceMemory(), block, 7, MIB);
+        gpu.assertFilled(gpu.deviceMemory(), block + BYTES - 1 - MIB, 7, MIB - 1);
+        gpu.assertFilled(gpu.deviceMemory(), block + BYTES - 2, lastByte, 1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"best-fit", "slabs", "compact"})
+    void equalReservesHaveOneCopyWhichTheLastOneFrees(String policy) {
+        final Allocator arena = arena("arena.policy", policy);
+        final PagedReserves sharing = sharing(arena);
+        final long small = arena.reserve(MIB);
+        final long first = shared(arena, 7);
+        assertThat(sharing.share(small)).isZero();
+        assertThat(sharing.share(first)).as("the first of its bytes").isZero();
+        final long second = shared(arena, 7);
+        final long third = shared(arena, 7);
+        final long other = shared(arena, 8);
+        assertThat(sharing.sharedBytes()).isEqualTo(2 * (BYTES - 1));
+        assertThat(arena.stats().bytesHeld()).isEqualTo(MIB + 2 * BYTES);
+        assertThat(arena.stats().bytesInUse()).isEqualTo(MIB + 2 * (BYTES - 1));
+        assertThat(sharing.copyOf(first)).isNotZero().isEqualTo(sharing.copyOf(third));
+        assertThat(sharing.copyOf(other)).isNotZero().isNotEqualTo(sharing.copyOf(first));
+        assertThat(sharing.copyOf(small)).isZero();
+        arena.free(first);
+        assertBytes(second, 7);
+        assertBytes(third, 7);
+        assertBytes(other, 8);
+        arena.free(third);
+        assertThat(sharing.sharedBytes()).isZero();
+        assertThat(arena.stats().bytesHeld()).isEqualTo(MIB + 2 * BYTES);
+        assertBytes(second, 7);
+        arena.free(second);
+        assertThat(arena.stats().bytesHeld()).isEqualTo(MIB + BYTES);
+        arena.free(other);
+        arena.free(small);
+        assertThat(arena.stats().bytesHeld()).isZero();
+        assertThat(arena.stats().bytesInUse()).isZero();
+    }
+
+    @Test
+    void whoComesBackGetsTheCopyOfOthersOrBringsIt() {
+        final Allocator arena = arena("arena.max_mem", String.valueOf(2 * BYTES));
+        final RemappableReserves pages = pages(arena);
+        final List<Long> blocks = List.of(shared(arena, 7), shared(arena, 7), shared(arena, 7));
+        final long inUse = arena.stats().bytesInUse();
+        for (int i = 0; i < 3; i++) {
+            assertThat(arena.stats().bytesHeld()).isEqualTo(BYTES);
+            assertThat(arena.stats().bytesInUse()).isEqualTo(inUse);
+            pages.unmap(blocks.get(i));
+        }
+        assertThat(arena.stats().bytesHeld()).isZero();
+        assertThat(sharing(arena).sharedBytes()).isZero();
+        final long room = arena.reserve(BYTES);
+        pages.map(blocks.get(1), (offset, byteSize) -> gpu.fill(blocks.get(1) + offset, 7, byteSize));
+        pages.map(blocks.get(0), (offset, byteSize) -> {
+            throw new AssertionError("it takes no memory, for which the limit has no room");
+        });
+        assertThat(arena.stats().bytesHeld()).isEqualTo(2 * BYTES);
+        assertThat(sharing(arena).sharedBytes()).isEqualTo(BYTES - 1);
+        pages.unmap(blocks.get(1));
+        pages.map(blocks.get(2), NOTHING);
+        assertThat(arena.stats().peakBytesHeld()).isEqualTo(2 * BYTES);
+        for (final long block : List.of(blocks.get(0), blocks.get(2))) {
+            assertBytes(block, 7);
+        }
+        blocks.forEach(arena::free);
+        arena.free(room);
+        assertThat(arena.stats().bytesHeld()).isZero();
     }
 
     @Test

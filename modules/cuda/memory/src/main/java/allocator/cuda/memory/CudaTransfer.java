@@ -7,6 +7,7 @@ import allocator.cuda.driver.HostSegments;
 import allocator.cuda.memory.check.StreamChecks;
 import allocator.cuda.memory.check.Submission;
 import allocator.provider.support.internal.Copies;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.DataTransfer;
 import allocator.spi.DeviceType;
 import allocator.spi.MemoryInfo;
@@ -107,7 +108,7 @@ final class CudaTransfer implements DataTransfer {
             try {
                 device.synchronizeStream(DEFAULT_STREAM);
             } catch (CudaException second) {
-                DriverCalls.suppress(first, second);
+                Failures.suppress(first, second);
             }
             throw first;
         }

@@ -2,12 +2,12 @@ package allocator.cuda.memory;
 
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
+import allocator.provider.support.internal.Failures;
 import allocator.spi.AllocatorException;
 import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
-import org.jspecify.annotations.Nullable;
 
 /** Translates failures of the driver into exceptions of the contract, and repeats calls that give something back. */
 final class DriverCalls {
@@ -52,27 +52,15 @@ final class DriverCalls {
             try {
                 call.run();
             } catch (CudaException second) {
-                suppress(second, first);
+                Failures.suppress(second, first);
                 throw second;
-            }
-        }
-    }
-
-    /** Adds a failure to the one that is thrown, as far as the Java heap has room. */
-    @SuppressWarnings("ReferenceEquality") // an exception may be thrown twice, but not be suppressed by itself
-    static void suppress(Throwable thrown, Throwable suppressed) {
-        if (thrown != suppressed) {
-            try {
-                thrown.addSuppressed(suppressed);
-            } catch (OutOfMemoryError e) {
-                // The first failure is the one to report.
             }
         }
     }
 
     /** A sequence of calls that are all made, whatever one of them throws. The first failure is thrown at the end. */
     static final class All {
-        private @Nullable Throwable failure;
+        private final Failures failures = new Failures();
 
         /** Makes a call, twice if the driver fails, and returns whether it succeeded. */
         boolean insist(Runnable call) {
@@ -85,27 +73,13 @@ final class DriverCalls {
                 call.run();
                 return true;
             } catch (Throwable e) {
-                if (failure == null) {
-                    failure = e;
-                } else {
-                    suppress(failure, e);
-                }
+                failures.add(e instanceof CudaException failed ? deviceException(failed) : e);
                 return false;
             }
         }
 
         void throwIfFailed() {
-            if (failure instanceof CudaException e) {
-                throw deviceException(e);
-            }
-            if (failure != null) {
-                throwUnchecked(failure);
-            }
-        }
-
-        @SuppressWarnings("unchecked")
-        private static <T extends Throwable> void throwUnchecked(Throwable failure) throws T {
-            throw (T) failure;
+            failures.throwIfAny();
         }
     }
 }

@@ -8,6 +8,7 @@ import allocator.provider.support.Limit;
 import allocator.provider.support.UnreturnedMemory;
 import allocator.provider.support.UseGuard;
 import allocator.provider.support.internal.Endings;
+import allocator.provider.support.internal.Failures;
 import allocator.provider.support.internal.Sizes;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
@@ -106,7 +107,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
             try {
                 end.run();
             } catch (Throwable failure) {
-                DriverCalls.suppress(e, failure);
+                Failures.suppress(e, failure);
             }
             throw e;
         }

@@ -47,6 +47,25 @@ abstract class CudaAddressRangesContract extends CudaContract {
     }
 
     @Test
+    void aMappingThatCanOnlyBeReadShowsWhatAnotherOneWrites() {
+        final long granule = driver().addressRanges().memGetAllocationGranularity(DEVICE);
+        final long range = driver().addressRanges().memAddressReserve(DEVICE, 3 * granule);
+        final long memory = driver().addressRanges().memCreate(DEVICE, granule);
+        for (int i = 0; i < 3; i++) {
+            driver().addressRanges().memMap(DEVICE, range + i * granule, granule, memory);
+        }
+        driver().addressRanges().memSetAccess(DEVICE, range, 3 * granule, MemoryAccess.READ_WRITE);
+        driver().addressRanges().memSetAccess(DEVICE, range + granule, 2 * granule, MemoryAccess.READ);
+        driver().memory().memsetD8(DEVICE, range, (byte) 7, granule);
+        driver().devices().ctxSynchronize(DEVICE);
+        assertThat(firstByte(range + granule)).isEqualTo((byte) 7);
+        assertThat(firstByte(range + 3 * granule - 1)).isEqualTo((byte) 7);
+        driver().addressRanges().memUnmap(DEVICE, range, 3 * granule);
+        driver().addressRanges().memRelease(DEVICE, memory);
+        driver().addressRanges().memAddressFree(DEVICE, range, 3 * granule);
+    }
+
+    @Test
     void aRangeGrowsInPlace() {
         final long granule = driver().addressRanges().memGetAllocationGranularity(DEVICE);
         final long range = driver().addressRanges().memAddressReserve(DEVICE, 4 * granule);
