@@ -67,11 +67,7 @@ public final class Main {
 
     private Main() {}
 
-    /**
-     * Runs the command and ends the process with its exit code.
-     *
-     * @param args the arguments
-     */
+    /** Runs the command and ends the process with its exit code. */
     public static void main(String[] args) {
         int exitCode = 1;
         try {
@@ -103,11 +99,7 @@ public final class Main {
         return exitCode;
     }
 
-    /**
-     * {@return the command with all its options}
-     *
-     * @param terminal where it writes
-     */
+    /** {@return the command with all its options} */
     public static CommandLine commandLine(Terminal terminal) {
         return new CommandLine(new Main(), new Commands(terminal))
                 .setOut(terminal.rawOut())

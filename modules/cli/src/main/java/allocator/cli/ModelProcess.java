@@ -108,8 +108,6 @@ final class ModelProcess {
     /**
      * Runs the model in a JVM of its own, and waits for it. Returns what was measured.
      *
-     * @param task what is done
-     * @param settings by key
      * @throws UsageException if the shapes do not fit the model
      * @throws CommandException if the model cannot be run
      */

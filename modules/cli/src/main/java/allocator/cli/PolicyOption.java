@@ -41,11 +41,7 @@ final class PolicyOption {
         return policies;
     }
 
-    /**
-     * Returns the settings with each policy in turn, checked against the keys of a provider.
-     *
-     * @param origin where the policies come from
-     */
+    /** Returns the settings with each policy in turn, checked against the keys of a provider. */
     static List<AllocatorOptions> settings(
             List<String> policies, String origin, AllocatorOptions given, Environment environment, String provider) {
         final Collection<OptionKey<?>> keys = environment.optionKeys(provider);

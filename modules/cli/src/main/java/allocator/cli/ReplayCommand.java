@@ -143,12 +143,7 @@ final class ReplayCommand extends DeviceCommand {
                         .toList();
     }
 
-    /**
-     * Replays each trace with each policy; returns a list for each trace.
-     *
-     * @param hasPage whether to make a page
-     * @param pages receives the page
-     */
+    /** Replays each trace with each policy; returns a list for each trace. */
     private List<List<PolicyResult>> replay(
             List<Trace> loaded, List<String> named, boolean hasPage, List<String> pages) {
         final Environment environment = openEnvironment();

@@ -24,25 +24,13 @@ public final class Json {
     /** Creates an object without fields. */
     public Json() {}
 
-    /**
-     * {@return this object, with one more field}
-     *
-     * @param name its name
-     * @param value its value
-     */
+    /** {@return this object, with one more field} */
     public Json put(String name, @Nullable Object value) {
         fields.put(name, value);
         return this;
     }
 
-    /**
-     * {@return this object, with one more array}
-     *
-     * @param name its name
-     * @param items what it is made of
-     * @param element makes an element
-     * @param <T> the type of the items
-     */
+    /** {@return this object, with one more array} */
     public <T> Json put(String name, List<T> items, Function<T, Json> element) {
         return put(name, items.stream().map(element).toList());
     }
@@ -50,7 +38,6 @@ public final class Json {
     /**
      * {@return the object that a text holds; whole numbers are {@code Long}, others {@code Double}}
      *
-     * @param text the text of one object
      * @throws IOException if the text is no object
      */
     public static Json read(String text) throws IOException {
@@ -95,40 +82,24 @@ public final class Json {
         return Collections.unmodifiableMap(fields);
     }
 
-    /**
-     * {@return a whole number; -1 if there is none}
-     *
-     * @param name its name
-     */
+    /** {@return a whole number; -1 if there is none} */
     public long number(String name) {
         return fields.get(name) instanceof Number number ? number.longValue() : -1;
     }
 
-    /**
-     * {@return a text; empty if there is none}
-     *
-     * @param name its name
-     */
+    /** {@return a text; empty if there is none} */
     public String text(String name) {
         return fields.get(name) instanceof String text ? text : "";
     }
 
-    /**
-     * {@return the objects of an array; none if there is no array}
-     *
-     * @param name its name
-     */
+    /** {@return the objects of an array; none if there is no array} */
     public List<Json> objects(String name) {
         return fields.get(name) instanceof List<?> values
                 ? values.stream().map(Json.class::cast).toList()
                 : List.of();
     }
 
-    /**
-     * {@return a value as indented text of ASCII characters, with a line end}
-     *
-     * @param value the value
-     */
+    /** {@return a value as indented text of ASCII characters, with a line end} */
     public static String text(Object value) {
         final StringWriter text = new StringWriter();
         final DefaultIndenter indenter = new DefaultIndenter("  ", "\n");

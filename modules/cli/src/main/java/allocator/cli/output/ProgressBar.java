@@ -24,11 +24,7 @@ public final class ProgressBar implements AutoCloseable {
     private final String empty;
     private long nextDrawing = System.nanoTime() + FIRST_DRAWN_AFTER;
     private boolean isDrawn;
-    /**
-     * Makes a bar that is not drawn yet.
-     *
-     * @param terminal where it is drawn
-     */
+    /** Makes a bar that is not drawn yet. */
     public ProgressBar(Terminal terminal) {
         isShown = terminal.isErrTerminal();
         err = terminal.rawErr();
@@ -36,12 +32,7 @@ public final class ProgressBar implements AutoCloseable {
         empty = terminal.hasUnicode() ? "░" : ".";
     }
 
-    /**
-     * Shows the fraction done, from 0 to 1, and the current step.
-     *
-     * @param done the fraction
-     * @param what the step
-     */
+    /** Shows the fraction done, from 0 to 1, and the current step. */
     public void show(double done, String what) {
         if (!isShown || System.nanoTime() - nextDrawing < 0) {
             return;

@@ -27,29 +27,17 @@ public final class Sizes {
         return String.format(Locale.ROOT, "%." + decimals + "f %s", value, UNITS[unit]);
     }
 
-    /**
-     * {@return a text of all digits in groups of three}
-     *
-     * @param number the number
-     */
+    /** {@return a text of all digits in groups of three} */
     public static String exact(long number) {
         return String.format(Locale.ROOT, "%,d", number);
     }
 
-    /**
-     * {@return a text of whole nanoseconds without the unit; a dash if not measured}
-     *
-     * @param nanos the time
-     */
+    /** {@return a text of whole nanoseconds without the unit; a dash if not measured} */
     public static String nanos(double nanos) {
         return Double.isNaN(nanos) ? "-" : String.format(Locale.ROOT, "%,.0f", nanos);
     }
 
-    /**
-     * {@return a text of nanoseconds in the unit that keeps the number short; a dash if not measured}
-     *
-     * @param nanos the time, in nanoseconds
-     */
+    /** {@return a text of nanoseconds in the unit that keeps the number short; a dash if not measured} */
     public static String time(double nanos) {
         if (Double.isNaN(nanos)) {
             return "-";
@@ -62,11 +50,7 @@ public final class Sizes {
                 : String.format(Locale.ROOT, "%.1f ms", nanos / 1e6);
     }
 
-    /**
-     * {@return a text of a ratio with two decimals; a dash if it is not defined}
-     *
-     * @param ratio the ratio
-     */
+    /** {@return a text of a ratio with two decimals; a dash if it is not defined} */
     public static String ratio(double ratio) {
         return Double.isNaN(ratio) ? "-" : String.format(Locale.ROOT, "%.2f", ratio);
     }

@@ -67,12 +67,7 @@ public final class Terminal {
                 System.err.charset());
     }
 
-    /**
-     * {@return streams of which none is a terminal}
-     *
-     * @param out receives results
-     * @param err receives errors
-     */
+    /** {@return streams of which none is a terminal} */
     public static Terminal of(PrintWriter out, PrintWriter err) {
         return new Terminal(out, err, null, Set.of(), false, StandardCharsets.UTF_8);
     }
@@ -121,22 +116,13 @@ public final class Terminal {
         return hasUnicode;
     }
 
-    /**
-     * Prints a line of results whose first part is a heading.
-     *
-     * @param heading the first part
-     * @param rest the rest of the line
-     */
+    /** Prints a line of results whose first part is a heading. */
     public void printHeading(String heading, String rest) {
         style("\u001b[1m", PlainWriter.oneLine(heading));
         out.println(PlainWriter.oneLine(rest));
     }
 
-    /**
-     * Prints a line of results that is less important than its surroundings.
-     *
-     * @param line the line
-     */
+    /** Prints a line of results that is less important than its surroundings. */
     public void printDim(String line) {
         style("\u001b[2m", PlainWriter.oneLine(line));
         out.println();

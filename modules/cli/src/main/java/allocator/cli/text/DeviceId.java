@@ -6,11 +6,7 @@ import allocator.runtime.ProviderDevice;
 public final class DeviceId {
     private DeviceId() {}
 
-    /**
-     * {@return a device as it is written in {@code --device}: its type and ordinal, such as {@code gpu:0}}
-     *
-     * @param device the device
-     */
+    /** {@return a device as it is written in {@code --device}: its type and ordinal, such as {@code gpu:0}} */
     public static String of(ProviderDevice device) {
         return device.type().id() + ":" + device.ordinal();
     }

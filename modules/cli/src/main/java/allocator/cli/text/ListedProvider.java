@@ -23,11 +23,7 @@ public record ListedProvider(
         List<OptionKey<?>> keys,
         AllocatorOptions settings,
         Map<MemoryInfo, String> servedBy) {
-    /**
-     * {@return a provider that cannot be used, without devices}
-     *
-     * @param report its report, which says why
-     */
+    /** {@return a provider that cannot be used, without devices} */
     public static ListedProvider unusable(ProviderReport report) {
         return new ListedProvider(report, List.of(), List.of(), AllocatorOptions.EMPTY, Map.of());
     }

@@ -47,11 +47,7 @@ public record PlanResult(
                 + ", planned in " + Sizes.time(seconds * 1e9) + " with " + Sizes.exact(plan.steps()) + " steps";
     }
 
-    /**
-     * Prints the result; 80 columns wide.
-     *
-     * @param terminal where to print
-     */
+    /** Prints the result; 80 columns wide. */
     public void print(Terminal terminal) {
         terminal.printHeading(name, ", " + Sizes.count(blocks, "block"));
         terminal.out().println();

@@ -11,11 +11,7 @@ import java.util.List;
 public final class ProvidersJson {
     private ProvidersJson() {}
 
-    /**
-     * {@return providers as one array of JSON}
-     *
-     * @param found the providers
-     */
+    /** {@return providers as one array of JSON} */
     public static String of(List<ListedProvider> found) {
         return Json.text(found.stream().map(ProvidersJson::provider).toList());
     }

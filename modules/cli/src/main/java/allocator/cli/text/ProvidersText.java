@@ -37,11 +37,7 @@ public final class ProvidersText {
         this.isOneRequested = isOneRequested;
     }
 
-    /**
-     * Prints providers.
-     *
-     * @param found the providers, in this order
-     */
+    /** Prints providers. */
     public void print(List<ListedProvider> found) {
         String separator = "";
         for (final ListedProvider provider : found) {

@@ -8,11 +8,7 @@ import allocator.view.recording.Recording;
 public final class RecordingJson {
     private RecordingJson() {}
 
-    /**
-     * {@return the JSON}
-     *
-     * @param recording the recording
-     */
+    /** {@return the JSON} */
     public static String of(Recording recording) {
         return Json.text(new Json()
                 .put("allocations", recording.allocations())

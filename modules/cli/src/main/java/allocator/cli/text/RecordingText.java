@@ -23,22 +23,13 @@ public final class RecordingText {
     private final Terminal terminal;
     private final PrintWriter out;
 
-    /**
-     * Prints to a terminal.
-     *
-     * @param terminal the terminal
-     */
+    /** Prints to a terminal. */
     public RecordingText(Terminal terminal) {
         this.terminal = terminal;
         out = terminal.out();
     }
 
-    /**
-     * Prints.
-     *
-     * @param name the name of the recording
-     * @param recording the recording
-     */
+    /** Prints. */
     public void print(String name, Recording recording) {
         terminal.printHeading(
                 name,

@@ -13,11 +13,7 @@ import java.util.Locale;
 public final class SnapshotSummaryJson {
     private SnapshotSummaryJson() {}
 
-    /**
-     * {@return the JSON}
-     *
-     * @param snapshot the snapshot
-     */
+    /** {@return the JSON} */
     public static String of(Snapshot snapshot) {
         final Json json = new Json()
                 .put("scope", snapshot.scope())

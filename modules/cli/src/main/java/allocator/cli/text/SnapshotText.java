@@ -26,21 +26,13 @@ public final class SnapshotText {
     private final Terminal terminal;
     private final PrintWriter out;
 
-    /**
-     * Prints to a terminal.
-     *
-     * @param terminal the terminal
-     */
+    /** Prints to a terminal. */
     public SnapshotText(Terminal terminal) {
         this.terminal = terminal;
         out = terminal.out();
     }
 
-    /**
-     * Prints.
-     *
-     * @param snapshot the snapshot
-     */
+    /** Prints. */
     public void print(Snapshot snapshot) {
         terminal.printHeading("snapshot of " + snapshot.scope(), ", taken " + snapshot.takenAt());
         Diagnosis.of(snapshot).ifPresent(diagnosis -> print(diagnosis, snapshot.failure()));

@@ -7,11 +7,7 @@ import allocator.trace.TraceSummary;
 public final class TraceJson {
     private TraceJson() {}
 
-    /**
-     * {@return the JSON}
-     *
-     * @param summary what the trace holds
-     */
+    /** {@return the JSON} */
     public static String of(TraceSummary summary) {
         final TraceSummary.Lifetimes lifetimes = summary.lifetimes();
         return Json.text(new Json()

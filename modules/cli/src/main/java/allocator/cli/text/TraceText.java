@@ -18,21 +18,13 @@ public final class TraceText {
     private final Terminal terminal;
     private final PrintWriter out;
 
-    /**
-     * Prints to a terminal.
-     *
-     * @param terminal the terminal
-     */
+    /** Prints to a terminal. */
     public TraceText(Terminal terminal) {
         this.terminal = terminal;
         out = terminal.out();
     }
 
-    /**
-     * Prints.
-     *
-     * @param summary what the trace holds
-     */
+    /** Prints. */
     public void print(TraceSummary summary) {
         terminal.printHeading(summary.trace(), ", " + Sizes.exact(summary.events()) + " events");
         out.println();
