@@ -1,12 +1,13 @@
 package allocator.arena.compact;
 
-import allocator.arena.page.PageSource;
+import allocator.arena.page.ReservePages;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.Faults;
 import allocator.testkit.FaultyCalls;
+import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
@@ -25,7 +26,7 @@ import java.util.stream.Collectors;
  * <p>Pages are numbered, and an extent has the number of its first page. Numbers of released pages are reused, the
  * lowest ones first; an address never is. One thread may make calls while others read and write.
  */
-public final class FakePages implements PageSource {
+public final class FakePages implements ReservePages.Pages {
     private static final long FIRST_ADDRESS = 1L << 40;
     private static final long END_OF_ADDRESSES = 1L << 47;
 
@@ -359,6 +360,15 @@ public final class FakePages implements PageSource {
             }
         });
     }
+
+    @Override
+    public void clear(long address, long byteSize) {}
+
+    @Override
+    public void read(long address, MemorySegment target) {}
+
+    @Override
+    public void protect(long address, long byteSize) {}
 
     @Override
     public void close() {

@@ -1,7 +1,6 @@
 package allocator.simulation.world;
 
 import allocator.arena.BfcArena;
-import allocator.arena.page.PageSource;
 import allocator.arena.page.ReservePages;
 import allocator.simulation.Op;
 import allocator.simulation.Program;
@@ -14,6 +13,7 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.SpiLevel;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -427,7 +427,7 @@ public final class TracedProgram {
     }
 
     /** Pages of which each call is traced. */
-    private final class TracedPages implements PageSource {
+    private final class TracedPages implements ReservePages.Pages {
         private final SimulatedPages pages;
         private final Set<Long> mapped = new HashSet<>();
 
@@ -487,6 +487,15 @@ public final class TracedProgram {
                 events.add("unmap " + address);
             }
         }
+
+        @Override
+        public void clear(long address, long byteSize) {}
+
+        @Override
+        public void read(long address, MemorySegment target) {}
+
+        @Override
+        public void protect(long address, long byteSize) {}
 
         @Override
         public void close() {
