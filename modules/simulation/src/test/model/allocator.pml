@@ -5,7 +5,7 @@
  * STATE. Blocks lie at PLACES, which are addresses, as long as a page. A block takes one of a place's two cells, or all of
  * it if it is weights, which the host writes and streams read. The arena maps PAGES of the device at places, the same one
  * at several places too, and holds at most `limit` of them. Weights with equal contents may share one page, read-only.
- * Weights that sleep keep their place and have no page; the host has a copy. Any call of the device may fail.
+ * Weights that sleep keep their place, not their page; the host has a copy. Taking a page, mapping or copying may fail once.
  * ORDER. Streams do work later than it is queued. An event marks a point of a stream; another stream, or the host, waits
  * for it. Whose work is ordered is kept for one byte, X, in bits: one for each stream, and one for the host.
  *   ordered  the truth: all work queued so far that uses X ends before what this stream does next
@@ -48,6 +48,7 @@
 #define BIT(x) (1 << (x))
 #define SEEN(x) (own[x] != NONE -> own[x] : page[x])
 #define CELLS(x) (weights[x] -> 3 : live[x])
+#define KEY(x) ((((((page[x] * 8 + own[x]) * 2 + readOnly[x]) * 4 + live[x]) * 2 + weights[x]) * 3 + expected[x]) * 3 + copied[x])
 #define when(x) if :: (x) ->
 #define end :: else fi
 byte limit, heldCount; /* in pages; how many the arena holds, as it counts */
@@ -68,7 +69,8 @@ byte eventOrdered, eventKnown; /* both for the last event of each stream: what t
    that a d_step has changed. The others are set by each action before it reads them. */
 hidden byte place, other, cell, first, from, who, failing;
 hidden byte each, at, to, fresh, count, calls, failed, isFound;
-hidden byte oldHeld[PAGES], oldUsers[PAGES], oldPage[PLACES], oldCount;
+hidden byte oldHeld[PAGES], oldUsers[PAGES], oldBytes[PAGES], oldCount;
+hidden short oldKey[PLACES];
 /* ---- The device: what it does, and what must hold when it does. */
 inline call() { calls++; failed = (calls == failing) }
 /* Sets fresh to a page that the device has left, the next one from the chosen one on; NONE if there is none. */
@@ -95,18 +97,18 @@ inline unmap(x) {
     assert(page[x] != 0 || (ordered & BIT(HOST))); /* UNMAP */
     users[page[x]]--; page[x] = NONE
 }
-/* The host waits for all work. */
-inline awaitDevice() { when(FAULT != UNMAP_BEFORE_EVENT) ordered = EVERY; known = (known -> EVERY : 0) end }
+/* by the host */ inline awaitDevice() { when(FAULT != UNMAP_BEFORE_EVENT) ordered = EVERY; known = (known -> EVERY : 0) end }
 inline remember() {
     oldCount = heldCount;
-    for (at : 0 .. PAGES - 1) { oldHeld[at] = held[at]; oldUsers[at] = users[at]; oldPage[at] = page[at] }
+    for (at : 0 .. PAGES - 1) { oldHeld[at] = held[at]; oldUsers[at] = users[at]; oldBytes[at] = contents[at]; oldKey[at] = KEY(at) }
 }
 inline requireUnchanged() {
     isFound = (oldCount == heldCount);
-    for (at : 0 .. PAGES - 1) { isFound = isFound && oldHeld[at] == held[at] && oldUsers[at] == users[at] && oldPage[at] == page[at] }
+    for (at : 0 .. PAGES - 1) {
+        isFound = isFound && oldHeld[at] == held[at] && oldUsers[at] == users[at] && oldBytes[at] == contents[at] && oldKey[at] == KEY(at)
+    }
     assert(isFound) /* FAILURE */
 }
-/* ---- Blocks of streams, and events. */
 /* Is there a page at the chosen place, in which no block lives at another place, and may one more block live? */
 inline findRoom() {
     count = 0; fresh = page[place]; isFound = (fresh != NONE);
@@ -119,6 +121,7 @@ inline findRoom() {
 /* A stream, or the host, gets a free cell, and X only if the arena knows that its work is ordered. */
 inline allocate() {
     findRoom(); isFound = isFound && !(CELLS(place) & BIT(cell));
+    assert(!isFound || !(CELLS(place) & BIT(cell))); /* OVERLAP */
     if :: isFound && (fresh != 0 || cell != 0) && who == 0 -> live[place] = live[place] | BIT(cell) /* of any stream */
     :: isFound && fresh == 0 && cell == 0 && ((known & BIT(who)) || FAULT == REUSE_WITHOUT_WAIT) ->
         assert(ordered & BIT(who)); /* ORDER */
@@ -153,7 +156,6 @@ inline wait() {
     when(eventOrdered & BIT(from)) ordered = (who == HOST -> EVERY : ordered | BIT(who)) end;
     when(eventKnown & BIT(from)) known = (who == HOST -> EVERY : known | BIT(who)) end
 }
-/* ---- Pages. */
 /* Takes a page of the device and maps it. */
 inline grow(x) {
     findFreePage(); failed = (fresh == NONE || (heldCount >= limit && FAULT != LIMIT_AFTER_MAP));
@@ -180,11 +182,10 @@ inline unmapUnused(x) {
 }
 inline releaseIdle(x) { when(held[x] && users[x] == 0) release(x); when(FAULT == DOUBLE_RELEASE) release(x) end end }
 inline shrink() {
-    calls = 0; /* what is in use */
-    for (each : 0 .. PLACES - 1) { unmapUnused(each); calls = calls + CELLS(each) + (page[each] != NONE) }
-    for (each : 0 .. PAGES - 1) { releaseIdle(each); assert(calls || !held[each]) } /* LOST */
+    calls = 0; /* cells in use; X is released when the host has waited for its work */
+    for (each : 0 .. PLACES - 1) { unmapUnused(each); calls = calls + CELLS(each) }
+    for (each : 0 .. PAGES - 1) { releaseIdle(each); assert(calls || !held[each] || !(known & BIT(HOST))) } /* LOST */
 }
-/* ---- Weights. */
 inline load() {
     findRoom(); isFound = isFound && !asleep && !CELLS(place);
     when(isFound) isFound = (users[fresh] == 1 && (fresh != 0 || (known & BIT(HOST)))) end;
@@ -229,15 +230,16 @@ inline freeWeights() {
 }
 /* Copies all weights to the host and takes their pages away. A copy that fails comes before any change. */
 inline sleep() {
-    call(); isFound = false;
-    when(!failed)
-        awaitDevice();
+    remember(); call(); isFound = false;
+    if :: failed -> requireUnchanged()
+    :: else -> awaitDevice();
         for (each : 0 .. PLACES - 1) {
             when(weights[each]) isFound = true; to = SEEN(each);
                 when(FAULT == UNMAP_BEFORE_COPY) vacate(each) end;
                 copied[each] = contents[to]; vacate(each) end
         }
-        asleep = isFound end
+        asleep = isFound
+    fi
 }
 /* Gives all weights pages of their own and copies them back, or none. */
 inline wake() {
@@ -254,8 +256,6 @@ inline wake() {
     }
     when(failed) requireUnchanged() end
 }
-/* ---- Every action in every state, with every choice. */
-#define KEY(x) ((((((page[x] * 8 + own[x]) * 2 + readOnly[x]) * 4 + live[x]) * 2 + weights[x]) * 3 + expected[x]) * 3 + copied[x])
 #define swap(x) to = x[at]; x[at] = x[at + 1]; x[at + 1] = to
 /* Then puts the places in one order: as they are alike, states that differ only in their order are one. */
 inline check() {

@@ -23,7 +23,9 @@ final class ByteSizes {
 
     /** Returns tenths of a unit, rounded. */
     private static long tenths(long bytes, int unit) {
-        return ((bytes >>> (10 * (unit - 1))) * 10 + 512) / 1024;
+        final int shift = 10 * unit;
+        final long whole = bytes >>> shift;
+        return whole * 10 + (((bytes - (whole << shift)) * 10 + (1L << (shift - 1))) >>> shift);
     }
 
     private static String grouped(long number) {

@@ -37,6 +37,7 @@ class JavadocTest {
         return ReactorModule.all().stream()
                 .filter(ReactorModule::isPublished)
                 .filter(module -> module.descriptor().isPresent())
+                .filter(module -> !exported(module.descriptor().get()).isEmpty())
                 .filter(module -> !module.shortName().equals("jcuda"));
     }
 
