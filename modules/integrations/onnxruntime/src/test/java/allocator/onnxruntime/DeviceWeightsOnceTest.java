@@ -215,7 +215,7 @@ class DeviceWeightsOnceTest extends SimulatedSessions {
     void nothingIsLostWhicheverCallFails(int result, boolean isReversed) throws OrtException {
         install();
         long calls = 1;
-        for (long number = 1 + result % Share.step(); number <= calls; number += Share.step()) {
+        for (long number = 1L + result % Share.step(); number <= calls; number += Share.step()) {
             final List<AllocatorSession> open = new ArrayList<>(List.of(open(50, MORE), open(50, MORE), open(60)));
             reserve(open.getLast(), 50, MORE);
             final long before = driver.controls().calls();

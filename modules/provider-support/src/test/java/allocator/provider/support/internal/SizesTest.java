@@ -48,7 +48,7 @@ class SizesTest {
                 }
                 final boolean isLeast =
                         rounded >= byteSize && rounded - byteSize < granularity && rounded % granularity == 0;
-                if (byteSize < 0 || byteSize > largest ? rounded != -1 : !isLeast) {
+                if ((byteSize < 0 || byteSize > largest) ? rounded != -1 : !isLeast) {
                     throw new AssertionError(byteSize + " to a multiple of " + granularity + ": " + rounded);
                 }
             }
