@@ -20,7 +20,9 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -270,5 +272,57 @@ class DeviceWeightsOnceTest extends SimulatedSessions {
         close(lost);
         requireHeld(HELD);
         requireWeights(sessions.getFirst());
+    }
+
+    /** Each call of the driver may fail; a round ends with all asleep, then all awake. */
+    @Test
+    void threadsLetSessionsSleepAndReadTheirWeightsWhileCallsFail() throws Exception {
+        install();
+        for (int i = 0; i < 6; i++) {
+            open(i % 2 == 0 ? 50 : 80, WEIGHTS, MORE);
+        }
+        for (int round = 0; round < Share.of(12); round++) {
+            final List<CompletableFuture<Void>> threads = new ArrayList<>();
+            for (int thread = 0; thread < 3; thread++) {
+                final Random random = new Random(10L * round + thread);
+                threads.add(CompletableFuture.runAsync(() -> {
+                    for (int i = 0; i < 30; i++) {
+                        sleepOrRead(sessions.get(random.nextInt(sessions.size())), random);
+                    }
+                }));
+            }
+            for (final CompletableFuture<Void> thread : threads) {
+                thread.get(1, TimeUnit.MINUTES);
+            }
+            driver.controls().clearFailures();
+            sessions.forEach(AllocatorSession::sleep);
+            memory.gpu(0).shrink();
+            requireHeld(0);
+            for (final AllocatorSession session : sessions) {
+                run(session);
+                requireWeights(session);
+            }
+            requireHeld(2 * HELD);
+        }
+    }
+
+    private void sleepOrRead(AllocatorSession session, Random random) {
+        if (random.nextInt(8) == 0) {
+            driver.controls().failOnCall(driver.controls().calls() + random.nextInt(1, 20), CudaResult.INVALID_VALUE);
+        }
+        attempt(() -> {
+            if (random.nextBoolean()) {
+                session.sleep();
+                return;
+            }
+            session.begin();
+            try {
+                requireWeights(session);
+            } catch (CudaException e) {
+                // The read of the test failed.
+            } finally {
+                session.end();
+            }
+        });
     }
 }
