@@ -18,7 +18,7 @@ final class HostCopies {
         final long byteSize;
         final long address;
         private final Allocator pinned;
-        private final long id;
+        final long id;
 
         /** Whether it has the bytes of weights that never change. */
         volatile boolean isComplete;

@@ -157,7 +157,8 @@ final class SleepingWeights {
 
     private void requireCopies(Map<Long, Long> sizes) {
         copies.entrySet().removeIf(copy -> {
-            final boolean isOther = sizes.getOrDefault(copy.getKey(), 0L) != copy.getValue().byteSize;
+            final boolean isOther = sizes.getOrDefault(copy.getKey(), 0L) != copy.getValue().byteSize
+                    || copy.getValue().id != device.weights().copyOf(copy.getKey());
             if (isOther) {
                 device.hostCopies().giveBack(copy.getValue());
             }
@@ -168,8 +169,11 @@ final class SleepingWeights {
                 _ -> device.hostCopies().take(host.allocator(), device.weights().copyOf(address), byteSize)));
     }
 
-    /** Gives the copies back, once ONNX Runtime has no more use of the weights. A second call does nothing. */
-    void close() {
+    /**
+     * Gives the copies back, once ONNX Runtime has no more use of the weights. A second call does nothing, also at
+     * once: who closes the session, and who opens another one, may find it closed.
+     */
+    synchronized void close() {
         reserves.clear();
         bytesAsleep = 0;
         requireCopies(Map.of());

@@ -274,6 +274,19 @@ class DeviceWeightsOnceTest extends SimulatedSessions {
         requireWeights(sessions.getFirst());
     }
 
+    @Test
+    void aWeightAtTheAddressOfAnEarlierOneIsCopiedAnew() throws OrtException {
+        install();
+        final AllocatorSession session = open(50, WEIGHTS);
+        session.sleep();
+        run(session);
+        exported(session).forEach((address, byteSize, name) -> exported(session).free(address));
+        reserve(session, 90, WEIGHTS);
+        session.sleep();
+        run(session);
+        requireWeights(session);
+    }
+
     /** Each call of the driver may fail; a round ends with all asleep, then all awake. */
     @Test
     void threadsLetSessionsSleepAndReadTheirWeightsWhileCallsFail() throws Exception {
