@@ -74,7 +74,7 @@ public final class ReservePages extends AllocatorWrapper
         void read(long address, MemorySegment target);
 
         /**
-         * Makes each write to mapped pages an error of the device, until they are mapped anew.
+         * Makes each write to mapped pages an error of the device, until they are mapped again.
          *
          * @param address where they begin
          * @param byteSize their size; may span several mappings

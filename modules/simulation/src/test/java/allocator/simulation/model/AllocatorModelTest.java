@@ -65,7 +65,7 @@ class AllocatorModelTest {
                 assertThat(Boolean.getBoolean(REQUIRED))
                         .as("%s, and -D%s=true makes a skip fail", reason, REQUIRED)
                         .isFalse();
-                assumeTrue(false, reason);
+                assumeTrue(false, reason); // a machine without these commands: counted, and a failure where required
             }
         }
         FOUND.put("0", SEARCHES.submit(() -> search("none", "-O0", 100_000, 18, "-DFAULT=0")));

@@ -125,7 +125,7 @@ abstract class PagedReservesContract {
         gpu.release(arena); // with the second one
     }
 
-    /** Reserves memory with the same bytes but for the last, and shares it. */
+    /** Reserves memory that differs in its last byte, and shares it. */
     private long shared(Allocator arena, int lastByte) {
         final long block = arena.reserve(BYTES - 1);
         gpu.fill(block, 7, BYTES - 1);
