@@ -311,7 +311,7 @@ class SessionSleepTest extends SimulatedSessions {
         install();
         final AllocatorSession session = open(4 * MIB, 4 * MIB);
         driver.controls().failAlways(CudaFunction.CTX_SYNCHRONIZE, CudaResult.INVALID_VALUE);
-        assertThrows(RuntimeException.class, session::sleep);
+        assertThrows(DeviceException.class, session::sleep);
         assertFalse(session.isAsleep());
         driver.controls().clearFailures();
         requireWeights(session);

@@ -5,6 +5,7 @@ import allocator.arena.BfcArena;
 import allocator.arena.PlacementPolicy;
 import allocator.arena.StreamArenaAllocator;
 import allocator.arena.page.ReservePages;
+import allocator.cuda.driver.CudaException;
 import allocator.cuda.memory.CudaDevice;
 import allocator.cuda.memory.CudaSyncStream;
 import allocator.cuda.memory.DeviceMemory;
@@ -51,7 +52,7 @@ final class DeviceArena extends StreamArenaAllocator implements StreamMemory {
         final DevicePages ofReserves = hasPagedReserves ? new DevicePages(device, memory.info(), 0, peers) : null;
         final Allocator regions = ofReserves == null
                 ? memory
-                : new ReservePages(memory, ofReserves, RESERVE_PART_BYTES, memory::awaitDevice);
+                : new ReservePages(memory, ofReserves, RESERVE_PART_BYTES, () -> await(memory));
         super(
                 pagesOfArena == null ? new BfcArena(regions, config) : BfcArena.onPages(regions, pagesOfArena, config),
                 effectiveOptions);
@@ -59,6 +60,14 @@ final class DeviceArena extends StreamArenaAllocator implements StreamMemory {
         upstream = memory;
         pages = pagesOfArena;
         pagesOfReserves = ofReserves;
+    }
+
+    private static void await(DeviceMemory memory) {
+        try {
+            memory.awaitDevice();
+        } catch (CudaException e) {
+            throw new DeviceException(String.valueOf(e.getMessage()), e);
+        }
     }
 
     @Override
