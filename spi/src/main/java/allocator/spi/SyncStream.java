@@ -174,6 +174,17 @@ public abstract class SyncStream implements AutoCloseable {
     @Override
     public abstract void close();
 
+    /**
+     * Closes this stream, all of whose work is known to be done. If it is another owner's, who may have destroyed it,
+     * the device is not asked about it.
+     *
+     * @implSpec Calls {@link #close}.
+     * @throws DeviceException as {@link #close}
+     */
+    public void closeIdle() {
+        close();
+    }
+
     @Override
     public String toString() {
         return "stream " + id + " on " + memory;

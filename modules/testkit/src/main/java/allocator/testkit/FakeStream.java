@@ -10,7 +10,7 @@ import java.util.function.Consumer;
  * A stream without a device, whose work is always done.
  *
  * <p>Its hook sees {@code createNotification}, {@code flush}, {@code onSessionRunEnd} (and then {@code flush}),
- * {@code close}, and, of its notifications, {@code record}, {@code enqueueWait} and {@code await}.
+ * {@code close}, {@code closeIdle}, and, of its notifications, {@code record}, {@code enqueueWait} and {@code await}.
  */
 public class FakeStream extends SyncStream {
     private final AtomicInteger flushes = new AtomicInteger();
@@ -109,9 +109,18 @@ public class FakeStream extends SyncStream {
      */
     @Override
     public void close() {
+        close("close");
+    }
+
+    @Override
+    public void closeIdle() {
+        close("closeIdle");
+    }
+
+    private void close(String operation) {
         isClosed = true;
         if (!hasEnded()) {
-            before.accept("close");
+            before.accept(operation);
             setEnded();
         }
     }

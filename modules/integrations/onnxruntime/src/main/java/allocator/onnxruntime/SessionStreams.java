@@ -7,18 +7,18 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.Arrays;
 import java.util.function.LongUnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The streams on which ONNX Runtime allocates memory for one session, each as the provider's view of it.
  *
- * <p>ONNX Runtime creates a session's streams as runs need them, and destroys them with the session or earlier. A view
- * is therefore made for a run and closed at its end: the driver crashes when it is asked about a destroyed stream. A
- * stream of the program is its own view, as long as the program has it open.
+ * <p>ONNX Runtime 1.29 creates a session's streams for each thread that runs it, and destroys those of a thread that
+ * has ended at the end of a later run. The driver crashes when it is asked about a destroyed stream, so a view is made
+ * for a run and closed by the run's own thread. Whatever is left, of runs of the {@code OrtSession} itself, is closed
+ * by the next run that is alone, which does not ask the driver: ONNX Runtime has waited for the work.
  *
- * <p>A run waits for its streams before it returns. Memory freed on them may then serve the streams of other sessions,
- * which {@link #endRun} reports to the provider. A stream belongs to one run at a time, but the next run may take it
- * over before the first has reported its end. So only a run that is alone ends the streams: the one that ends last,
- * while no other may begin.
+ * <p>A stream of the program is its own view, as long as the program has it open; several runs may use it at once, of
+ * which the last one ends it. Memory freed on a stream may serve other sessions once that is done.
  */
 final class SessionStreams {
     private static final Logger LOG = System.getLogger(SessionStreams.class.getName());
@@ -43,15 +43,24 @@ final class SessionStreams {
         private final long handle;
         private final SyncStream view;
 
+        /** Whose run it is; {@code null} of the program's, and if its work is not known to be done. */
+        private volatile @Nullable Thread runner;
+
         /** Whether memory was allocated on it since the last end of its work. */
         private volatile boolean isUsed;
 
         /** Whether the view was released, so that it is not this session's any more. */
         private volatile boolean isReleased;
 
-        Entry(long handle, SyncStream view) {
+        Entry(long handle, SyncStream view, @Nullable Thread runner) {
             this.handle = handle;
             this.view = view;
+            this.runner = runner;
+        }
+
+        boolean isOf(Thread thread) {
+            final Thread owner = runner;
+            return owner == null || owner.equals(thread);
         }
     }
 
@@ -77,7 +86,7 @@ final class SessionStreams {
     SyncStream of(long ortStream) {
         final long handle = handles.applyAsLong(ortStream);
         for (final Entry entry : entries) {
-            if (entry.handle == handle && !entry.isReleased) {
+            if (entry.handle == handle && !entry.isReleased && entry.isOf(Thread.currentThread())) {
                 if (!entry.isUsed) {
                     entry.isUsed = true;
                 }
@@ -95,6 +104,9 @@ final class SessionStreams {
                 continue;
             }
             if (entry.handle == handle) {
+                if (entry.runner != null) {
+                    entry.runner = Thread.currentThread(); // which takes it over
+                }
                 entry.isUsed = true;
                 return entry.view;
             }
@@ -103,8 +115,10 @@ final class SessionStreams {
         if (count + 1 < more.length) {
             more = Arrays.copyOf(more, count + 1);
         }
-        final Entry entry = new Entry(handle, views.acquire(handle));
-        hasOwn |= !views.isOfProgram(handle, entry.view);
+        final SyncStream view = views.acquire(handle);
+        final boolean isOfProgram = views.isOfProgram(handle, view);
+        final Entry entry = new Entry(handle, view, isOfProgram ? null : Thread.currentThread());
+        hasOwn |= !isOfProgram;
         entry.isUsed = true;
         more[count] = entry;
         entries = more;
@@ -116,10 +130,10 @@ final class SessionStreams {
         runs++;
     }
 
-    /** Waits for the work on the streams. */
+    /** Waits for the work on streams of the program, as ONNX Runtime does for its own. */
     void flush() {
         for (final Entry entry : entries) {
-            if (!entry.isReleased) {
+            if (!entry.isReleased && entry.runner == null) {
                 entry.view.flush();
             }
         }
@@ -168,16 +182,15 @@ final class SessionStreams {
     }
 
     /**
-     * Ends a run. If it was the only one, memory freed on the session's streams may serve others from here on. Never
-     * throws, so that the run's result reaches the caller.
+     * Ends the run of this thread: memory freed on its stream may serve others from here on, and if no other run is in
+     * flight, memory freed on any of the session's. Never throws, so that the run's result reaches the caller.
      */
     synchronized void endRun() {
         runs--;
-        if (runs > 0) {
-            return;
-        }
         for (final Entry entry : entries) {
-            if (entry.isUsed && !entry.isReleased) {
+            if (entry.isUsed
+                    && !entry.isReleased
+                    && (runs == 0 || Thread.currentThread().equals(entry.runner))) {
                 end(entry);
             }
         }
@@ -185,13 +198,14 @@ final class SessionStreams {
 
     private void end(Entry entry) {
         try {
-            entry.isUsed = !views.endRun(entry.handle, entry.view);
+            entry.isUsed = entry.isOf(Thread.currentThread()) && !views.endRun(entry.handle, entry.view);
             if (!entry.isUsed && !views.isOfProgram(entry.handle, entry.view)) {
-                views.release(entry.handle, entry.view);
+                views.release(entry.handle, entry.view, true);
                 entry.isReleased = true;
             }
         } catch (Throwable e) {
             // The memory stays bound to the stream: the next end of a run, or of the stream, tries again.
+            entry.runner = null;
             report(entry, e);
         }
     }
@@ -222,7 +236,7 @@ final class SessionStreams {
         for (final Entry entry : entries) {
             if (!entry.isReleased) {
                 try {
-                    views.release(entry.handle, entry.view);
+                    views.release(entry.handle, entry.view, !entry.isOf(Thread.currentThread()));
                     entry.isReleased = true;
                 } catch (Throwable e) {
                     isDone = false;

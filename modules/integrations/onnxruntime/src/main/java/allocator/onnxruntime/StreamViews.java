@@ -105,11 +105,12 @@ final class StreamViews {
      * Closes the view of a stream if no other session uses it. If that fails, the session still has it, and another
      * call tries again.
      *
+     * @param isDone whether its work is done, so that the device is not asked about a stream that may be destroyed
      * @param stream its view, as {@link #acquire} returned it; nothing happens if the program has closed it, and the
      *     device has given another stream its handle
      * @throws allocator.spi.DeviceException if the device cannot confirm that the stream's work is done
      */
-    synchronized void release(long handle, SyncStream stream) {
+    synchronized void release(long handle, SyncStream stream, boolean isDone) {
         final View view = views.get(handle);
         if (view == null || !view.stream().equals(stream)) {
             return;
@@ -119,7 +120,11 @@ final class StreamViews {
                 stream.onSessionRunEnd();
             }
         } else if (view.users == 1) {
-            view.stream().close();
+            if (isDone) {
+                stream.closeIdle();
+            } else {
+                stream.close();
+            }
             views.remove(handle);
         }
         view.users--;

@@ -22,6 +22,7 @@ import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The streams of a session: when they are viewed, when their runs end, when they are closed. */
 class SessionStreamsTest {
@@ -120,20 +121,85 @@ class SessionStreamsTest {
         second.join();
         assertEquals(1, views.size());
         table.endRun();
-        assertEquals(1, views.getFirst().runEnds(), "the session is the only user");
+        assertTrue(views.getFirst().hasEnded(), "the session is the only user");
         table.close();
-        assertTrue(views.getFirst().hasEnded());
     }
 
     @Test
-    void aStreamIsNotEndedWhileAnotherRunMayUseIt() {
+    void aStreamOfTheProgramIsNotEndedWhileAnotherRunMayUseIt() {
+        final FakeStream own = new FakeStream().handle(FIRST / 2);
+        all.adopt(own);
         streams.beginRun();
         streams.of(FIRST);
         streams.beginRun();
         streams.endRun();
-        assertEquals(0, views.getFirst().runEnds());
+        assertEquals(0, own.runEnds());
         streams.endRun();
+        assertEquals(1, own.runEnds());
+        assertFalse(own.isClosed());
+    }
+
+    /** ONNX Runtime destroys a stream of a thread that has ended, while runs of other threads are in flight. */
+    @Test
+    void aRunEndsTheStreamsOfItsThreadBesideOtherRuns() throws InterruptedException {
+        streams.beginRun();
+        streams.of(FIRST);
+        final Thread other = Thread.ofPlatform().start(() -> {
+            streams.beginRun();
+            streams.of(SECOND);
+            streams.endRun();
+        });
+        other.join();
+        assertEquals(1, views.get(1).runEnds());
+        assertTrue(views.get(1).isClosed());
+        views.get(1).before(call -> {
+            throw new AssertionError("the driver crashes: " + call);
+        });
+        assertEquals(0, views.get(0).runEnds());
+        assertFalse(views.get(0).isClosed());
+        streams.endRun();
+        assertEquals(1, views.get(0).runEnds());
+        assertTrue(views.get(0).isClosed());
+    }
+
+    /** Such as that of a run of the {@code OrtSession} itself. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void theDeviceIsNotAskedAboutAStreamOfAnotherThread(boolean isClose) throws InterruptedException {
+        final Thread other = Thread.ofPlatform().start(() -> streams.of(FIRST));
+        other.join();
+        final List<String> calls = new ArrayList<>();
+        views.getFirst().before(calls::add);
+        if (isClose) {
+            streams.close();
+        } else {
+            streams.beginRun();
+            streams.endRun();
+        }
+        assertEquals(List.of("closeIdle"), calls);
+        assertTrue(views.getFirst().hasEnded());
+    }
+
+    @Test
+    void aRunThatTakesAStreamOverEndsIt() throws InterruptedException {
+        streams.beginRun();
+        streams.of(FIRST);
+        final CountDownLatch isTaken = new CountDownLatch(1);
+        final CountDownLatch mayEnd = new CountDownLatch(1);
+        final Thread other = Thread.ofPlatform().start(() -> {
+            streams.beginRun();
+            assertSame(views.getFirst(), streams.of(FIRST));
+            isTaken.countDown();
+            assertDoesNotThrow(() -> mayEnd.await());
+            streams.endRun();
+        });
+        isTaken.await();
+        streams.endRun();
+        assertFalse(views.getFirst().isClosed());
+        mayEnd.countDown();
+        other.join();
         assertEquals(1, views.getFirst().runEnds());
+        assertTrue(views.getFirst().isClosed());
     }
 
     @Test

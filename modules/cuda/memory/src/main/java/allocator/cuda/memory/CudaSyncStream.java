@@ -43,6 +43,9 @@ public final class CudaSyncStream extends SyncStream {
     /** The identity of the driver's stream, which is never reused; of a view only. */
     private final long nativeId;
 
+    /** Whether the close of a view need not wait. */
+    private volatile boolean isIdle;
+
     /** The neighbours in {@link DeviceStreams}, which guards them. */
     @Nullable
     CudaSyncStream previous;
@@ -320,7 +323,7 @@ public final class CudaSyncStream extends SyncStream {
      */
     @Override
     public void close() {
-        if (tryUse()) {
+        if (!isIdle && tryUse()) {
             try {
                 requireNotKnownToBeCaptured(END);
             } finally {
@@ -333,6 +336,12 @@ public final class CudaSyncStream extends SyncStream {
         } finally {
             report();
         }
+    }
+
+    @Override
+    public void closeIdle() {
+        isIdle = isView;
+        close();
     }
 
     private void report() {
@@ -352,6 +361,9 @@ public final class CudaSyncStream extends SyncStream {
 
     /** Waits for the work; of a stream that is destroyed already, for that of the device. */
     private void drain() {
+        if (isIdle) {
+            return;
+        }
         if (isAlive()) {
             requireNotKnownToBeCaptured(END);
             awaitWork();

@@ -66,6 +66,28 @@ class StreamViewTest {
         }
 
         @Test
+        void anIdleViewIsClosedWithoutACallOfTheDriver() {
+            final DriverPool pool = gpu.pool();
+            final SyncStream view = view();
+            pool.free(pool.allocOnStream(4096, view));
+            view.onSessionRunEnd();
+            destroyForeignStream();
+            final long calls = gpu.driver.controls().calls();
+            view.closeIdle();
+            assertThat(gpu.driver.controls().calls()).isEqualTo(calls);
+            assertThat(view.hasEnded()).isTrue();
+            gpu.releaseAllocator(pool);
+        }
+
+        @Test
+        void anIdleStreamOfTheProviderIsDestroyedByItsClose() {
+            final SyncStream own = gpu.stream();
+            own.closeIdle();
+            assertThat(gpu.driver.controls().calls(CudaFunction.STREAM_DESTROY)).isEqualTo(1);
+            destroyForeignStream();
+        }
+
+        @Test
         void aCloseWaitsForTheWorkAndDestroysNothing() {
             final boolean[] isDone = new boolean[1];
             final SyncStream view = view();
