@@ -13,9 +13,10 @@ public interface PagedReserves {
 
     /**
      * Gives a reserve one physical copy with those of the same bytes, if others of this allocator were given here
-     * before and are live; otherwise it is the first. All bytes are compared. Every address stays valid and has the
-     * bytes that it had. Where the provider lets a block of one copy be written, the write is seen at its own address
-     * only, and takes memory that is not counted; elsewhere it is an error from here on, for the first of them as well.
+     * before and are live; otherwise it is the first. All bytes are compared, but not those of a reserve that had a
+     * copy and was {@linkplain RemappableReserves#map mapped} again. Every address stays valid and has the bytes that
+     * it had. Where the provider lets a block of one copy be written, the write is seen at its own address only, and
+     * takes memory that is not counted; elsewhere it is an error from here on, for the first of them as well.
      *
      * <p>Blocks with one copy count once in {@link Allocator#stats} and towards limits; a free of one of them leaves
      * the others. Takes time proportional to the size, and blocks calls that take memory from the device or return it

@@ -33,19 +33,19 @@ public interface RemappableReserves {
     long mappedBytes(long address);
 
     /**
-     * Takes the pages of a reserve away, after all work of the device. Contents are lost, and any use is an error until
+     * Takes the pages of reserves away, after all work of the device. Contents are lost, and any use is an error until
      * {@link #map}. What the device fails to take back counts as held, and is offered again.
      *
-     * @param address the reserve's address
-     * @throws IllegalArgumentException if it has no pages; nothing changes
+     * @param addresses the reserves' addresses
+     * @throws IllegalArgumentException if one has no pages; those before it have lost theirs
      * @throws DeviceException if the device cannot be waited for; nothing changes
      */
-    void unmap(long address);
+    void unmap(long... addresses);
 
     /**
      * Gives a reserve new pages, all or none. Their contents are undefined. A reserve that {@link PagedReserves#share}
      * has given a copy gets that copy, with its bytes and without any part, if another reserve is mapped to it;
-     * otherwise all work that {@code parts} queues must bring the same bytes again, which are waited for.
+     * otherwise the caller brings the same bytes again, waits for them, and calls {@link PagedReserves#share}.
      *
      * @param address the reserve's address
      * @param parts receives each new part when it has pages, in order; what it throws, this method throws

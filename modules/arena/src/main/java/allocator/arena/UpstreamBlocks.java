@@ -91,12 +91,17 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
 
     /** The upstream allocator still has the address, which counts nowhere here. */
     @Override
-    public void unmap(long address) {
+    public void unmap(long... addresses) {
         lanes.requireOutsideDevice();
-        synchronized (lanes.deviceLock) {
-            final long byteSize = mappedBytes(address);
-            lanes.upstream.unmap(lanes.upstream.paged().orElseThrow(), address, byteSize);
-            forget(address);
+        final ReservePages on = lanes.upstream.paged().orElseThrow();
+        if (addresses.length > 0) {
+            on.awaitDevice(); // without the lock, for which other allocations wait
+        }
+        for (final long address : addresses) {
+            synchronized (lanes.deviceLock) {
+                lanes.upstream.unmap(on, address, mappedBytes(address));
+                forget(address);
+            }
         }
     }
 

@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Predicate;
+import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,6 +37,7 @@ public final class ReservePages extends AllocatorWrapper
         implements RemappableReserves, PagedReserves, UnreturnedMemory {
     private static final long NONE = -1;
     private static final long READ_BYTES = 4 << 20;
+    private static final long SAMPLE_BYTES = 1 << 16;
 
     private final Allocator others;
     private final Pages pages;
@@ -94,6 +96,9 @@ public final class ReservePages extends AllocatorWrapper
         /** The number of the copy, {@code 0} before it is shared. */
         private long copy;
 
+        /** A checksum of the first bytes, if it is shared. */
+        private long sample;
+
         /** The reserves that are, or may still be, mapped to it. */
         private int users;
 
@@ -136,9 +141,10 @@ public final class ReservePages extends AllocatorWrapper
         private final long byteSize;
         private @Nullable Extents extents;
 
-        /** That of its copy, whether it has pages or none. */
+        /** Those of its copy, whether it has pages or none. */
         private long copy;
 
+        private long sample;
         private boolean isMapped;
         private boolean isFreed;
 
@@ -157,11 +163,6 @@ public final class ReservePages extends AllocatorWrapper
                 own.parts[i] = pages.create(Math.toIntExact(own.bytes(i) / pages.pageBytes()));
                 pages.map(address + i * partBytes, own.parts[i]);
                 receiver.mapped(i * partBytes, own.bytes(i));
-            }
-            if (copy != 0) {
-                awaitDevice.run(); // which has the bytes then
-                pages.protect(address, byteSize);
-                own.copy = copy;
             }
         }
 
@@ -304,11 +305,17 @@ public final class ReservePages extends AllocatorWrapper
                 .orElse(null);
     }
 
-    @Override
-    public void unmap(long address) {
-        final Reserve reserve = require(address, true);
+    /** Waits for all work of the device. May be called at any time. */
+    public void awaitDevice() {
         awaitDevice.run();
-        giveBack(reserve, () -> {});
+    }
+
+    /** Takes pages away, after {@link #awaitDevice} and without work that uses them since. */
+    @Override
+    public void unmap(long... addresses) {
+        for (final long address : addresses) {
+            giveBack(require(address, true), () -> {});
+        }
     }
 
     private Reserve require(long address, boolean isMapped) {
@@ -323,28 +330,42 @@ public final class ReservePages extends AllocatorWrapper
     @Override
     public long share(long address) {
         final Reserve reserve = reserves.get(address);
-        if (reserve == null || !reserve.isMapped || reserve.copy != 0) {
+        if (reserve == null || !reserve.isMapped || Objects.requireNonNull(reserve.extents).copy != 0) {
             return 0;
         }
-        awaitDevice.run(); // whose work fills it
-        try (Arena arena = Arena.ofConfined()) {
-            final MemorySegment buffers = arena.allocate(2 * READ_BYTES);
-            final Extents equal = first(extents -> extents.copy != 0
-                    && extents.requested == reserve.requested
-                    && areEqual(address, addressOf(extents), reserve.requested, buffers));
-            if (equal != null) {
-                join(reserve, equal);
-                return reserve.byteSize;
-            }
+        final Extents equal = reserve.copy == 0 ? equal(reserve) : copyOf(reserve);
+        if (equal != null) {
+            join(reserve, equal);
+            return reserve.byteSize;
         }
         pages.protect(address, reserve.byteSize);
-        copies++;
-        reserve.copy = copies;
-        Objects.requireNonNull(reserve.extents).copy = copies;
+        if (reserve.copy == 0) {
+            copies++;
+            reserve.copy = copies;
+        }
+        reserve.extents.copy = reserve.copy;
+        reserve.extents.sample = reserve.sample;
         return 0;
     }
 
-    /** Compares up to the first part that differs, which is near for weights: a hash would read all once more. */
+    /** Returns the copy with the bytes of a reserve, {@code null} if there is none. */
+    private @Nullable Extents equal(Reserve reserve) {
+        awaitDevice.run(); // whose work fills it
+        try (Arena arena = Arena.ofConfined()) {
+            final MemorySegment buffers = arena.allocate(2 * READ_BYTES);
+            final MemorySegment sample = buffers.asSlice(0, Math.min(SAMPLE_BYTES, reserve.requested));
+            pages.read(reserve.address, sample);
+            final CRC32C sum = new CRC32C();
+            sum.update(sample.asByteBuffer());
+            reserve.sample = sum.getValue();
+            return first(extents -> extents.copy != 0
+                    && extents.requested == reserve.requested
+                    && extents.sample == reserve.sample
+                    && areEqual(reserve.address, addressOf(extents), reserve.requested, buffers));
+        }
+    }
+
+    /** Compares up to the first part that differs. */
     private boolean areEqual(long one, long other, long byteSize, MemorySegment buffers) {
         for (long done = 0; done < byteSize; done += READ_BYTES) {
             final long part = Math.min(READ_BYTES, byteSize - done);

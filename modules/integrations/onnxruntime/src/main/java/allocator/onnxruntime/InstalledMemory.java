@@ -40,6 +40,7 @@ public final class InstalledMemory {
     private final StreamViews views;
     private final SharedWeights weights;
     private final HostCopies hostCopies = new HostCopies();
+    private final Object wakes = new Object();
 
     /** Puts a session to sleep that uses the memory, and returns whether one was; {@code null} if none can. */
     private volatile @Nullable Predicate<InstalledMemory> relief;
@@ -380,6 +381,11 @@ public final class InstalledMemory {
 
     SharedWeights weights() {
         return weights;
+    }
+
+    /** Returns what a session holds while its weights wake. */
+    Object wakes() {
+        return wakes;
     }
 
     /** Returns the copies of weights that sleep. */

@@ -54,6 +54,13 @@ final class SharedWeights {
         return reserves == null ? 0 : reserves.copyOf(address);
     }
 
+    /** Gives a weight with a copy, whose bytes came from the host, that copy again. */
+    void shareAgain(long address) {
+        if (reserves != null && copyOf(address) != 0) {
+            reserves.share(address);
+        }
+    }
+
     /**
      * Shares the weights of a session that was just opened. After a failure no more are shared.
      *

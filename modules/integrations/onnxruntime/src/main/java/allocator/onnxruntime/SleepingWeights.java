@@ -79,34 +79,39 @@ final class SleepingWeights {
         reserves.putAll(sizes);
         bytesAsleep = byteSize;
         try {
-            reserves.keySet().forEach(pages::unmap);
+            pages.unmap(mapped());
         } catch (Throwable e) {
-            try {
-                wake();
-            } catch (Throwable asleep) {
-                Failures.suppress(e, asleep); // the next run tries again
-            }
+            if (mapped().length == sizes.size()) {
+                reserves.clear();
+                bytesAsleep = 0; // nothing has changed
+            } // or else the next run wakes it
             throw e;
         }
         return byteSize;
     }
 
-    /** Gives the weights pages and copies them back, all or none. Returns their bytes. */
+    /** Gives the weights pages and copies them back, all or none, after other wakes. Returns their bytes. */
     long wake() {
+        synchronized (device.wakes()) { // two at once could have the same weights, and would be no faster
+            return wakeNow();
+        }
+    }
+
+    private long wakeNow() {
         final long byteSize = bytesAsleep;
         if (byteSize == 0) {
             return 0;
         }
-        try (SyncStream stream = device.target().createStream()) {
-            reserves.forEach((address, size) -> wake(address, size, stream));
+        try {
+            pages.unmap(mapped()); // which a failure has left
+            try (SyncStream stream = device.target().createStream()) { // whose close waits for the copies
+                reserves.forEach((address, size) -> wake(address, size, stream));
+            }
+            reserves.keySet().forEach(device.weights()::shareAgain);
         } catch (Throwable e) {
             final Failures failures = new Failures();
             failures.add(e instanceof OutOfMemoryException exhausted ? noRoom(byteSize, exhausted) : e);
-            reserves.keySet().stream()
-                    .filter(address -> pages.mappedBytes(address) > 0)
-                    .forEach(address -> {
-                        failures.run(() -> pages.unmap(address)); // waits for the copies
-                    });
+            failures.run(() -> pages.unmap(mapped())); // waits for the copies
             failures.throwIfAny();
         }
         reserves.clear();
@@ -114,13 +119,15 @@ final class SleepingWeights {
         return byteSize;
     }
 
+    /** Returns the addresses of the reserves that have pages. */
+    private long[] mapped() {
+        return reserves.keySet().stream()
+                .mapToLong(Long::longValue)
+                .filter(address -> pages.mappedBytes(address) > 0)
+                .toArray();
+    }
+
     private void wake(long address, long byteSize, SyncStream stream) {
-        if (pages.mappedBytes(address) > 0) { // it could not be unmapped
-            if (device.weights().copyOf(address) == 0) { // or else it has its bytes
-                copy(onHost(address, 0, byteSize), onDevice(address, byteSize), stream);
-            }
-            return;
-        }
         device.withRoom(() -> {
             pages.map(address, (from, partBytes) -> {
                 final long part = Math.min(partBytes, byteSize - from);

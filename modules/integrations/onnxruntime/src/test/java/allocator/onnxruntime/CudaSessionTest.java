@@ -44,6 +44,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Sessions of ONNX Runtime's CUDA provider on memory of this project, on a real GPU. Run where
@@ -286,14 +287,17 @@ class CudaSessionTest {
         /** A layer has 16 MiB. */
         private static final int LAYERS = Integer.getInteger("allocator.onnxruntime.cuda.layers", 16);
 
-        private OnnxRuntimeAllocators installPaged() {
-            return install(GpuMemory.of("cuda-arena").withOption("arena.paged_reserves", "1"));
+        private OnnxRuntimeAllocators installPaged(String sharing) {
+            return install(GpuMemory.of("cuda-arena")
+                    .withOption("arena.paged_reserves", "1")
+                    .withOption(OnnxRuntimeAllocators.SHARE_WEIGHTS, sharing));
         }
 
-        @Test
-        void outputsAreTheSameOverAThousandCyclesBesideOtherSessions() throws Exception {
+        @ParameterizedTest
+        @ValueSource(strings = {"0", "1"})
+        void outputsAreTheSameOverAThousandCyclesBesideOtherSessions(String sharing) throws Exception {
             final AtomicBoolean isDone = new AtomicBoolean();
-            try (OnnxRuntimeAllocators memory = installPaged();
+            try (OnnxRuntimeAllocators memory = installPaged(sharing);
                     AllocatorSession session = open(memory, SmallModels.deep(LAYERS, 1), "deep");
                     AllocatorSession other = CudaSessionTest.open(memory, "other");
                     ExecutorService threads = Executors.newFixedThreadPool(1)) {
@@ -375,24 +379,27 @@ class CudaSessionTest {
         }
 
         /** More models than the limit of the device has room for, of which some are used much more than others. */
-        @Test
-        void sessionsUnderALimitOfTheDeviceTakeTurns() throws Exception {
+        @ParameterizedTest
+        @ValueSource(strings = {"0", "1"})
+        void sessionsUnderALimitOfTheDeviceTakeTurns(String sharing) throws Exception {
             final long modelBytes = 16L * MIB * LAYERS;
-            final List<byte[]> models = List.of(SmallModels.deep(LAYERS, 1), SmallModels.deep(LAYERS, 2));
+            final byte[] model = SmallModels.deep(LAYERS, 1);
             final List<AllocatorSession> sessions = new ArrayList<>();
-            try (OnnxRuntimeAllocators memory = installPaged()) {
+            try (OnnxRuntimeAllocators memory = installPaged(sharing)) {
                 final Budget device = Budget.ofMemory(memory.gpu(0).info());
-                device.setLimit(AWAKE * modelBytes + modelBytes / 2 + 256 * MIB);
+                device.setLimit(AWAKE * modelBytes + modelBytes / 2 + 96 * MIB);
                 try {
                     final List<int[]> expected = new ArrayList<>();
                     for (int i = 0; i < MODELS; i++) {
-                        sessions.add(open(memory, models.get(i % 2), "deep " + i));
+                        SmallModels.vary(model, i / 64F);
+                        sessions.add(open(memory, model, "deep " + i));
                         expected.add(SmallModels.runDeep(sessions.get(i)::run, 1));
                     }
                     assertTrue(
                             sessions.stream().filter(AllocatorSession::isAsleep).count() >= MODELS - AWAKE);
+                    System.out.println("first turns: " + use(sessions, expected));
                     System.out.println("the same " + AWAKE + " alone: " + use(sessions.subList(0, AWAKE), expected));
-                    System.out.println("all " + MODELS + ": " + use(sessions, expected));
+                    System.out.println("all " + MODELS + ", sharing=" + sharing + ": " + use(sessions, expected));
                     assertTrue(
                             memory.gpu(0).stats().bytesHeld() <= device.status().limit());
                 } finally {

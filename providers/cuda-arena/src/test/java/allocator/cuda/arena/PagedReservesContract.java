@@ -193,6 +193,7 @@ abstract class PagedReservesContract {
         assertThat(sharing(arena).sharedBytes()).isZero();
         final long room = arena.reserve(BYTES);
         pages.map(blocks.get(1), (offset, byteSize) -> gpu.fill(blocks.get(1) + offset, 7, byteSize));
+        assertThat(sharing(arena).share(blocks.get(1))).isZero();
         pages.map(blocks.get(0), (offset, byteSize) -> {
             throw new AssertionError("it takes no memory, for which the limit has no room");
         });

@@ -147,6 +147,9 @@ class SimulatedPagedReservesTest {
                 final RemappableReserves.Part fill = (offset, byteSize) ->
                         attempt(() -> driver.memory().memsetD8(0, block + offset, (byte) 5, byteSize));
                 once(driver, arena, () -> pages.map(block, fill), pages, block, BYTES);
+                attempt(() -> sharing.share(block)); // and once more, as one call fails
+                attempt(() -> sharing.share(block));
+                requireTrueBooks(driver, arena);
             }
             final long calls = driver.controls().calls() - before;
             driver.controls().clearFailures();
@@ -241,6 +244,7 @@ class SimulatedPagedReservesTest {
                 pages.unmap(second);
                 pages.unmap(first);
                 pages.map(second, (offset, byteSize) -> gpu.fill(second + offset, 0, byteSize));
+                assertThat(sharing.share(second)).isZero();
                 pages.map(first, NOTHING);
             }
             gpu.close();
