@@ -283,7 +283,7 @@ final class ExportedAllocator {
             final InstalledMemory room = relief;
             address = room == null
                     ? takeFromTarget(byteSize, isReserve, stream)
-                    : room.withRoom(() -> takeFromTarget(byteSize, isReserve, stream));
+                    : room.withRoom(byteSize, () -> takeFromTarget(byteSize, isReserve, stream));
             requireUsable(address, byteSize);
             blocks.put(address, byteSize, names == null ? null : names.allocated(this, address, byteSize));
             if (captured.length > 0) {

@@ -20,6 +20,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.BiPredicate;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -42,8 +43,8 @@ public final class InstalledMemory {
     private final HostCopies hostCopies = new HostCopies();
     private final Object wakes = new Object();
 
-    /** Puts a session to sleep that uses the memory, and returns whether one was; {@code null} if none can. */
-    private volatile @Nullable Predicate<InstalledMemory> relief;
+    /** Makes room of some bytes in the memory, and returns whether it did; {@code null} if sessions cannot sleep. */
+    private volatile @Nullable BiPredicate<InstalledMemory, Long> relief;
 
     /** Records where tensors are allocated; {@code null} before the installation is complete. */
     private volatile @Nullable HeldBlocks held;
@@ -152,23 +153,25 @@ public final class InstalledMemory {
         return allocator().as(RemappableReserves.class);
     }
 
-    void setRelief(Predicate<InstalledMemory> sleep) {
+    void setRelief(BiPredicate<InstalledMemory, Long> sleep) {
         relief = sleep;
     }
 
     /**
      * Takes memory: again and again after a failure for lack of it, as long as more can be returned to the device; not
      * if the request is larger than the limit.
+     *
+     * @param byteSize the bytes that are wanted, with those of calls that follow
      */
-    long withRoom(LongSupplier take) {
+    long withRoom(long byteSize, LongSupplier take) {
         while (true) {
             try {
                 return take.getAsLong();
             } catch (OutOfMemoryException e) {
-                final Predicate<InstalledMemory> sleep = relief;
+                final BiPredicate<InstalledMemory, Long> sleep = relief;
                 final long limit = e.shortage().limit();
                 final boolean isHopeless = limit >= 0 && e.shortage().requested() > limit;
-                if (isHopeless || sleep == null || !sleep.test(this)) {
+                if (isHopeless || sleep == null || !sleep.test(this, byteSize)) {
                     throw e;
                 }
             }

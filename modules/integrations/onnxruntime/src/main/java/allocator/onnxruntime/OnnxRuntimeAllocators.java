@@ -172,14 +172,18 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     }
 
     /**
-     * Returns memory to a device: what is free, or else the weights of the session that was used least, of those that
-     * have no run in flight. Throws nothing.
+     * Returns memory to a device: what is free, if that can be enough, or else the weights of the session that was used
+     * least, of those that have no run in flight. A shrink first would have the runs of others grow again. Throws
+     * nothing.
      *
+     * @param byteSize the bytes that are wanted
      * @return whether memory was returned
      */
-    private boolean makeRoom(InstalledMemory memory) {
+    private boolean makeRoom(InstalledMemory memory, long byteSize) {
         try {
-            if (memory.shrink().bytesReleased() > 0) {
+            final AllocatorStats stats = memory.stats();
+            if (stats.bytesHeld() - stats.bytesInUse() >= byteSize
+                    && memory.shrink().bytesReleased() > 0) {
                 return true;
             }
             final List<AllocatorSession> open;
@@ -187,10 +191,11 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                 open = List.copyOf(sessions);
             }
             return open.stream()
-                    .filter(session -> session.bytesAwake(memory) > 0)
-                    .map(session -> Map.entry(session.recentRuns(), session))
-                    .sorted(Map.Entry.comparingByKey())
-                    .anyMatch(session -> session.getValue().trySleep());
+                            .filter(session -> session.bytesAwake(memory) > 0)
+                            .map(session -> Map.entry(session.recentRuns(), session))
+                            .sorted(Map.Entry.comparingByKey())
+                            .anyMatch(session -> session.getValue().trySleep())
+                    || memory.shrink().bytesReleased() > 0;
         } catch (RuntimeException e) {
             return false; // such as that a stream is captured
         }

@@ -5,6 +5,7 @@ import allocator.spi.AllocatorStats;
 import allocator.spi.MemoryRange;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.RemappableReserves;
+import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.util.Map;
 import java.util.Objects;
@@ -102,12 +103,22 @@ final class SleepingWeights {
         if (byteSize == 0) {
             return 0;
         }
+        final Map<Long, SyncNotification> copied = new TreeMap<>();
         try {
             pages.unmap(mapped()); // which a failure has left
             try (SyncStream stream = device.target().createStream()) { // whose close waits for the copies
-                reserves.forEach((address, size) -> wake(address, size, stream));
+                reserves.forEach((address, size) -> {
+                    wake(address, size, stream);
+                    copied.put(address, stream.createNotification());
+                    copied.get(address).activate();
+                });
+                copied.forEach((address, point) -> {
+                    point.waitOnHost(); // while what follows is copied
+                    device.weights().shareAgain(address);
+                });
+            } finally {
+                copied.values().forEach(SyncNotification::close);
             }
-            reserves.keySet().forEach(device.weights()::shareAgain);
         } catch (Throwable e) {
             final Failures failures = new Failures();
             failures.add(e instanceof OutOfMemoryException exhausted ? noRoom(byteSize, exhausted) : e);
@@ -128,7 +139,7 @@ final class SleepingWeights {
     }
 
     private void wake(long address, long byteSize, SyncStream stream) {
-        device.withRoom(() -> {
+        device.withRoom(bytesAsleep, () -> {
             pages.map(address, (from, partBytes) -> {
                 final long part = Math.min(partBytes, byteSize - from);
                 copy(onHost(address, from, part), onDevice(address + from, part), stream);

@@ -27,6 +27,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -90,6 +91,12 @@ class CudaSessionTest {
         try (SessionOptions options = cuda(0)) {
             return environment.createSession(Models.TINY_BERT, options);
         }
+    }
+
+    private static GpuMemory paged(String sharing) {
+        return GpuMemory.of("cuda-arena")
+                .withOption("arena.paged_reserves", "1")
+                .withOption(OnnxRuntimeAllocators.SHARE_WEIGHTS, sharing);
     }
 
     private OnnxRuntimeAllocators install(GpuMemory gpu) {
@@ -287,17 +294,11 @@ class CudaSessionTest {
         /** A layer has 16 MiB. */
         private static final int LAYERS = Integer.getInteger("allocator.onnxruntime.cuda.layers", 16);
 
-        private OnnxRuntimeAllocators installPaged(String sharing) {
-            return install(GpuMemory.of("cuda-arena")
-                    .withOption("arena.paged_reserves", "1")
-                    .withOption(OnnxRuntimeAllocators.SHARE_WEIGHTS, sharing));
-        }
-
         @ParameterizedTest
         @ValueSource(strings = {"0", "1"})
         void outputsAreTheSameOverAThousandCyclesBesideOtherSessions(String sharing) throws Exception {
             final AtomicBoolean isDone = new AtomicBoolean();
-            try (OnnxRuntimeAllocators memory = installPaged(sharing);
+            try (OnnxRuntimeAllocators memory = install(paged(sharing));
                     AllocatorSession session = open(memory, SmallModels.deep(LAYERS, 1), "deep");
                     AllocatorSession other = CudaSessionTest.open(memory, "other");
                     ExecutorService threads = Executors.newFixedThreadPool(1)) {
@@ -385,7 +386,7 @@ class CudaSessionTest {
             final long modelBytes = 16L * MIB * LAYERS;
             final byte[] model = SmallModels.deep(LAYERS, 1);
             final List<AllocatorSession> sessions = new ArrayList<>();
-            try (OnnxRuntimeAllocators memory = installPaged(sharing)) {
+            try (OnnxRuntimeAllocators memory = install(paged(sharing))) {
                 final Budget device = Budget.ofMemory(memory.gpu(0).info());
                 device.setLimit(AWAKE * modelBytes + modelBytes / 2 + 96 * MIB);
                 try {
@@ -455,9 +456,7 @@ class CudaSessionTest {
         @Test
         void equalSessionsHaveTheirWeightsOnceAwakeAndAsleep() throws Exception {
             final byte[] model = SmallModels.deep(16, 1);
-            try (OnnxRuntimeAllocators memory = install(GpuMemory.of("cuda-arena")
-                    .withOption("arena.paged_reserves", "1")
-                    .withOption(OnnxRuntimeAllocators.SHARE_WEIGHTS, "1"))) {
+            try (OnnxRuntimeAllocators memory = install(paged("1"))) {
                 final List<AllocatorSession> sessions = new ArrayList<>();
                 try {
                     use(memory.gpu(0), sessions, () -> open(memory, model, "deep " + sessions.size()));
@@ -467,6 +466,44 @@ class CudaSessionTest {
                     }
                 }
             }
+        }
+
+        /** Prints how long runs take, with and without sharing. */
+        @Test
+        void runsOfChangingShapesAreTheSame() throws Exception {
+            final byte[] model = SmallModels.deep(16, 1);
+            final Map<Integer, int[]> expected = new HashMap<>();
+            final List<List<Double>> millis = List.of(new ArrayList<>(), new ArrayList<>());
+            for (int round = 0; round < 6; round++) {
+                final List<AllocatorSession> sessions = new ArrayList<>();
+                try (OnnxRuntimeAllocators memory = install(paged(String.valueOf(round % 2)))) {
+                    for (int i = 0; i < SESSIONS; i++) {
+                        sessions.add(open(memory, model, "deep " + i));
+                    }
+                    for (int run = 0; run < RUNS; run++) {
+                        final AllocatorSession session = sessions.get(run % SESSIONS);
+                        final int rows = 1 + run * 7 % 61;
+                        final List<Double> times = millis.get(round % 2);
+                        final int[] output = SmallModels.runDeep(
+                                inputs -> {
+                                    final long start = System.nanoTime();
+                                    final OrtSession.Result result = session.run(inputs);
+                                    times.add((System.nanoTime() - start) / 1e6);
+                                    return result;
+                                },
+                                1,
+                                rows);
+                        assertArrayEquals(expected.computeIfAbsent(rows, _ -> output), output);
+                    }
+                    for (final AllocatorSession session : sessions) {
+                        session.close();
+                    }
+                }
+            }
+            final double without = Sleep.median(millis.get(0));
+            final double with = Sleep.median(millis.get(1));
+            System.out.printf(
+                    Locale.ROOT, "a run %.4f ms, with sharing %.4f ms = %.4f x%n", without, with, with / without);
         }
 
         private void use(InstalledMemory gpu, List<AllocatorSession> sessions, Callable<AllocatorSession> open)

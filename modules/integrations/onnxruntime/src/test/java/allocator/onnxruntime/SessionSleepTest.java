@@ -187,6 +187,26 @@ class SessionSleepTest extends SimulatedSessions {
     }
 
     @Test
+    void aWakeThatAShrinkCannotServeLeavesTheMemoryOfRuns() throws OrtException {
+        install("arena.max_mem", String.valueOf(40 * MIB));
+        final AllocatorSession first = open(18 * MIB);
+        first.sleep();
+        final AllocatorSession second = open(18 * MIB);
+        final AllocatorSession third = open();
+        exported(third).free(exported(third).alloc(12 * MIB)); // as a run does
+        final long unused = unused();
+        assertTrue(unused >= 12 * MIB);
+        run(first);
+        assertTrue(second.isAsleep());
+        assertEquals(unused, unused());
+    }
+
+    private long unused() {
+        final AllocatorStats stats = memory.gpu(0).stats();
+        return stats.bytesHeld() - stats.bytesInUse();
+    }
+
+    @Test
     void aRequestThatNoSleepCouldServePutsNoSessionToSleep() throws OrtException {
         install("arena.max_mem", String.valueOf(40 * MIB));
         final AllocatorSession session = open(8 * MIB);

@@ -144,22 +144,29 @@ final class SmallModels {
     }
 
     private static byte[] matrix(String name) {
-        final byte[] shape = message(field(1, number(1, 1)), field(1, number(1, WIDTH)));
+        final byte[] shape = message(field(1, text(2, "rows")), field(1, number(1, WIDTH)));
         return message(text(1, name), field(2, field(1, message(number(1, FLOAT), field(2, shape)))));
     }
 
     /** Runs {@link #deep} once and returns the bits of its output. */
     static int[] runDeep(Models.Runner session, long seed) throws OrtException {
-        final float[][] row = new float[1][WIDTH];
+        return runDeep(session, seed, 1);
+    }
+
+    /** Runs {@link #deep} once for several rows. */
+    static int[] runDeep(Models.Runner session, long seed, int rows) throws OrtException {
+        final float[][] values = new float[rows][WIDTH];
         final Random random = new Random(seed);
-        for (int i = 0; i < WIDTH; i++) {
-            row[0][i] = random.nextFloat();
+        for (final float[] row : values) {
+            for (int i = 0; i < WIDTH; i++) {
+                row[i] = random.nextFloat();
+            }
         }
-        try (OnnxTensor x = OnnxTensor.createTensor(OrtEnvironment.getEnvironment(), row);
+        try (OnnxTensor x = OnnxTensor.createTensor(OrtEnvironment.getEnvironment(), values);
                 OrtSession.Result result = session.run(Map.of("x", x))) {
-            final FloatBuffer values = ((OnnxTensor) result.get(0)).getFloatBuffer();
-            return IntStream.range(0, WIDTH)
-                    .map(i -> Float.floatToRawIntBits(values.get(i)))
+            final FloatBuffer output = ((OnnxTensor) result.get(0)).getFloatBuffer();
+            return IntStream.range(0, rows * WIDTH)
+                    .map(i -> Float.floatToRawIntBits(output.get(i)))
                     .toArray();
         }
     }
