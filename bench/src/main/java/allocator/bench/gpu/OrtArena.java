@@ -22,26 +22,11 @@ import java.util.Map;
  *
  * <p>The calls are plain downcalls. A critical one, which leaves out the JVM's change of state, is for functions that
  * end at once; an arena that extends waits for the driver.
+ *
+ * @param session {@code 0} for none: then there are no statistics, and nothing to release
+ * @param struct the first argument of both functions
  */
-final class OrtArena implements StreamAwareAllocator {
-    private final MemoryInfo info;
-    private final long session;
-    private final long struct;
-    private final long alloc;
-    private final long free;
-
-    /**
-     * Without a session, {@code 0}, there are no statistics, and nothing to release. {@code struct} is the first
-     * argument of both functions.
-     */
-    OrtArena(MemoryInfo info, long session, long struct, long alloc, long free) {
-        this.info = info;
-        this.session = session;
-        this.struct = struct;
-        this.alloc = alloc;
-        this.free = free;
-    }
-
+record OrtArena(MemoryInfo info, long session, long struct, long alloc, long free) implements StreamAwareAllocator {
     /** Takes over a session and an allocator of it. */
     static OrtArena of(MemoryInfo info, long session, long allocator) {
         final MemorySegment members = OrtApi.view(allocator, OrtAllocatorLayout.BYTE_SIZE);
@@ -82,11 +67,6 @@ final class OrtArena implements StreamAwareAllocator {
         if (address != 0) {
             final long ignored = OrtApi.callMember(free, struct, address);
         }
-    }
-
-    @Override
-    public MemoryInfo info() {
-        return info;
     }
 
     @Override

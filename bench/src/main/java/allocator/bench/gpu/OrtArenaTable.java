@@ -54,8 +54,8 @@ public final class OrtArenaTable {
         final OrtArenaTable page = new OrtArenaTable(measurements, out);
         page.times("Warm: allocator filled by an earlier replay", "ns_per_event_warm");
         page.times("Cold: fresh allocator, code warmed up", "ns_per_event_cold");
-        page.first();
-        page.held();
+        page.subjects("First: first replay in a new JVM", "ns_per_event_first", 1);
+        page.subjects("Held after several dozen replays, at the peak, MiB", "peak_held_bytes", MIB);
         page.budgets();
     }
 
@@ -89,14 +89,6 @@ public final class OrtArenaTable {
                     theirs / ours,
                     (theirs - call) / ours);
         }
-    }
-
-    private void first() {
-        subjects("First: first replay in a new JVM", "ns_per_event_first", 1);
-    }
-
-    private void held() {
-        subjects("Held after several dozen replays, at the peak, MiB", "peak_held_bytes", MIB);
     }
 
     private void subjects(String title, String metric, double unit) {

@@ -11,17 +11,10 @@ import java.util.Locale;
 /**
  * Measurements as lines of CSV, one number each, appended to a file that Java and C++ write in turn:
  * {@code subject,workload,threads,metric,value}.
+ *
+ * @param subject what is measured, as the table shall call it
  */
-final class Results {
-    private final Path file;
-    private final String subject;
-
-    /** Appends to a file what is measured of a subject, as the table shall call it. */
-    Results(Path file, String subject) {
-        this.file = file;
-        this.subject = subject;
-    }
-
+record Results(Path file, String subject) {
     void add(String workload, int threads, String metric, double value) {
         final String line = String.format(Locale.ROOT, "%s,%s,%d,%s,%.4f%n", subject, workload, threads, metric, value);
         try {

@@ -11,15 +11,7 @@ import allocator.spi.SyncStream;
 import java.util.ServiceLoader;
 
 /** A provider's first device. */
-final class SpiProvider implements Provider {
-    private final EpFactory factory;
-    private final MemoryInfo memory;
-
-    private SpiProvider(EpFactory factory, MemoryInfo memory) {
-        this.factory = factory;
-        this.memory = memory;
-    }
-
+record SpiProvider(EpFactory factory, MemoryInfo memory) implements Provider {
     /** @throws IllegalStateException if there is no such provider, or it has no device */
     static SpiProvider open(String name) {
         for (EpFactory factory : ServiceLoader.load(EpFactory.class)) {

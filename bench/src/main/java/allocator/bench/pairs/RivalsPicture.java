@@ -15,17 +15,11 @@ import org.knowm.xchart.CategoryChartBuilder;
 import org.knowm.xchart.style.CategoryStyler;
 
 /** The figures as a picture: nanoseconds per pair on a logarithmic axis, one thread above, two threads below. */
-final class RivalsPicture {
+record RivalsPicture(Figures figures) {
     private static final int HEIGHT = 430;
 
     /** What is drawn, and how; the JDK's arenas would take most of the axis. */
     private static final Map<SubjectType, Color> COLORS = colors();
-
-    private final Figures figures;
-
-    RivalsPicture(Figures figures) {
-        this.figures = figures;
-    }
 
     private static Map<SubjectType, Color> colors() {
         final Map<SubjectType, Color> colors = new LinkedHashMap<>();

@@ -25,7 +25,7 @@ class SessionSubject extends Subject {
         final SessionSubject subject = new SessionSubject() {
             @Override
             public Slots slots(int count) {
-                return new SessionStreamSlots(allocator(), count);
+                return new StreamSlots(allocator(), count);
             }
         };
         if (!subject.allocator().isStreamAware()) {

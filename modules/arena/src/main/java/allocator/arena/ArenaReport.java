@@ -13,13 +13,7 @@ import java.util.Map;
 import java.util.function.ToLongFunction;
 
 /** Describes an arena: the statistics of its lanes, all of one moment, added up; and the memory of each lane. */
-final class ArenaReport {
-    private final Lanes lanes;
-
-    ArenaReport(Lanes lanes) {
-        this.lanes = lanes;
-    }
-
+record ArenaReport(Lanes lanes) {
     /** Returns the statistics. */
     AllocatorStats stats() {
         return sumOf(lanes.locked(all -> {

@@ -7,7 +7,6 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.SpiLevel;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
-import allocator.testkit.SmallStack;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

@@ -23,9 +23,6 @@ import picocli.CommandLine.Option;
 /** Measures a model's memory, and which settings help. */
 @Command(
         name = "doctor",
-        sortOptions = false,
-        synopsisHeading = "%nUsage: ",
-        parameterListHeading = "%n",
         optionListHeading = "%n",
         header = "Runs an ONNX model: what it holds, which layer has it, which setting helps.",
         footer = {

@@ -18,9 +18,6 @@ import picocli.CommandLine.Option;
 /** Predicts the memory of sizes that are never run. */
 @Command(
         name = "fit",
-        sortOptions = false,
-        synopsisHeading = "%nUsage: ",
-        parameterListHeading = "%n",
         optionListHeading = "%n",
         header = "Predicts the peak of an ONNX model at sizes that are never run.",
         footer = {

@@ -31,9 +31,6 @@ import picocli.CommandLine.TypeConversionException;
 /** Plans the memory of a trace. */
 @Command(
         name = "plan",
-        sortOptions = false,
-        synopsisHeading = "%nUsage: ",
-        parameterListHeading = "%n",
         optionListHeading = "%n",
         header = "Plans memory from lifetimes: fixed offsets in as little memory as possible.",
         footer = {

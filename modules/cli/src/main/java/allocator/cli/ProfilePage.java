@@ -16,21 +16,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Makes the page of a trace, with the placement policies that the provider has side by side. */
-final class ProfilePage {
+record ProfilePage(Environment environment, ProviderDevice device, AllocatorOptions given, Terminal terminal) {
     /** The policies shown unless the user names others. */
     private static final List<String> POLICIES = List.of("best-fit", "slabs", "compact");
-
-    private final Environment environment;
-    private final ProviderDevice device;
-    private final AllocatorOptions given;
-    private final Terminal terminal;
-
-    ProfilePage(Environment environment, ProviderDevice device, AllocatorOptions given, Terminal terminal) {
-        this.environment = environment;
-        this.device = device;
-        this.given = given;
-        this.terminal = terminal;
-    }
 
     /** A policy and the settings with it. */
     private record Choice(String name, AllocatorOptions settings, boolean isAsked) {}

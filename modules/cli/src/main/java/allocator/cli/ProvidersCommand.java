@@ -17,8 +17,6 @@ import picocli.CommandLine.Command;
 /** Lists every provider found, its devices, and the reason any provider was skipped. */
 @Command(
         name = "providers",
-        sortOptions = false,
-        synopsisHeading = "%nUsage: ",
         optionListHeading = "%n",
         header = "Lists every provider found, its devices, and why any provider was skipped.",
         footer = {"", "Exit codes: 0 success, 1 the work failed, 2 wrong usage."})

@@ -28,9 +28,6 @@ import picocli.CommandLine.Spec;
 /** Replays traces through a session. */
 @Command(
         name = "replay",
-        sortOptions = false,
-        synopsisHeading = "%nUsage: ",
-        parameterListHeading = "%n",
         header = "Replays allocation traces through a session and shows memory and time.",
         footer = {
             "",

@@ -11,9 +11,11 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** The base of commands that print a result, as text or as JSON. */
+/** The base of commands that print a result, as text or as JSON; they share the form of their help. */
+@Command(sortOptions = false, synopsisHeading = "%nUsage: ", parameterListHeading = "%n")
 abstract class ResultCommand implements Callable<Integer> {
     private final Terminal terminal;
 

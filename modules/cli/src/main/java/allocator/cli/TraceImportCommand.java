@@ -26,9 +26,6 @@ import picocli.CommandLine.Parameters;
 /** Makes a trace of the log of another tool, or of a recording. */
 @Command(
         name = "import",
-        sortOptions = false,
-        synopsisHeading = "%nUsage: ",
-        parameterListHeading = "%n",
         optionListHeading = "%n",
         header = "Makes a trace of a recording of the flight recorder, or of a log of RMM.",
         footer = {

@@ -10,9 +10,6 @@ import picocli.CommandLine.Parameters;
 /** Shows what a trace holds. */
 @Command(
         name = "info",
-        sortOptions = false,
-        synopsisHeading = "%nUsage: ",
-        parameterListHeading = "%n",
         optionListHeading = "%n",
         header = "Shows what a trace holds: events, peaks, lifetimes, streams and sizes.",
         footer = {

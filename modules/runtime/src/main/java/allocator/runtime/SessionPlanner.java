@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Called under the environment's lock.
  */
-final class SessionPlanner {
+record SessionPlanner(ProviderRegistry registry, SharedAllocators shared) {
     /**
      * How a session gets one of its allocators: one of the environment, or one to create.
      *
@@ -115,14 +115,6 @@ final class SessionPlanner {
                 parts.get(i).hold();
             }
         }
-    }
-
-    private final ProviderRegistry registry;
-    private final SharedAllocators shared;
-
-    SessionPlanner(ProviderRegistry registry, SharedAllocators shared) {
-        this.registry = registry;
-        this.shared = shared;
     }
 
     /**

@@ -15,7 +15,7 @@ public final class OwnJvm {
     /** How a JVM runs that lives for seconds. */
     public static final List<String> QUICK = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData");
 
-    /** Longer than {@link SmallStack} waits, which says where a thread hangs. */
+    /** Longer than a program waits that says where a thread of its own hangs. */
     private static final int MOST_MINUTES = 3;
 
     private OwnJvm() {}

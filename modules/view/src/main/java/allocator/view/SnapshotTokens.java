@@ -13,14 +13,11 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The tokens of a snapshot's JSON: what is missing or wrong is reported with the file. */
-final class SnapshotTokens {
+record SnapshotTokens(String file, JsonParser json) {
     /** No message quotes more of a text. */
     private static final int MOST_QUOTED = 60;
 
     private static final Pattern ADDRESS = Pattern.compile("[0-9a-fA-F]{1,16}");
-
-    private final String file;
-    private final JsonParser json;
 
     /** Reads the value of a field; the parser is at its first token. */
     @FunctionalInterface
@@ -32,11 +29,6 @@ final class SnapshotTokens {
     @FunctionalInterface
     interface ElementReader {
         void read() throws IOException;
-    }
-
-    SnapshotTokens(String file, JsonParser json) {
-        this.file = file;
-        this.json = json;
     }
 
     SnapshotException error(String reason) {

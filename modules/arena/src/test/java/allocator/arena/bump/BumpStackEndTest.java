@@ -3,10 +3,10 @@ package allocator.arena.bump;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.arena.SmallStack;
 import allocator.spi.AllocatorOptions;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
-import allocator.testkit.SmallStack;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

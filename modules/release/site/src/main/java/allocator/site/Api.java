@@ -9,17 +9,12 @@ import java.util.List;
 import java.util.spi.ToolProvider;
 import java.util.stream.Collectors;
 
-/** Runs the JDK's javadoc once over the sources of all published modules, so that one search finds all of their API. */
-final class Api {
-    private final Checkout checkout;
-    private final Path work;
-
-    /** Takes a folder for files between, in which {@code modules.path} and {@code others.path} list libraries. */
-    Api(Checkout checkout, Path work) {
-        this.checkout = checkout;
-        this.work = work;
-    }
-
+/**
+ * Runs the JDK's javadoc once over the sources of all published modules, so that one search finds all of their API.
+ *
+ * @param work a folder for files between, in which {@code modules.path} and {@code others.path} list libraries
+ */
+record Api(Checkout checkout, Path work) {
     void write(Path folder) throws IOException {
         final List<PublishedModule> modules = PublishedModule.in(checkout);
         final List<String> arguments = new ArrayList<>(List.of(

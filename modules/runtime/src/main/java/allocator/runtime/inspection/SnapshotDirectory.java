@@ -23,8 +23,13 @@ import java.util.stream.Stream;
  * A directory of snapshots of one kind, {@code <prefix><time>-<process>.json}. A file appears whole or not at all. A
  * directory that holds {@value #MOST} of a kind gets no further one: the first ones say most. One thread at a time
  * writes snapshots of a kind, which the caller sees to.
+ *
+ * <p>Nothing is checked at first: what is wrong with a directory is known when the first snapshot is written.
+ *
+ * @param directory the directory, which is made if it does not exist
+ * @param prefix how the names of files begin
  */
-final class SnapshotDirectory {
+record SnapshotDirectory(Path directory, String prefix) {
     /** The most snapshots of a kind in a directory. */
     static final int MOST = 16;
 
@@ -32,20 +37,6 @@ final class SnapshotDirectory {
     private static final int MOST_ATTEMPTS = 100;
     private static final DateTimeFormatter TIME =
             DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss-SSS", Locale.ROOT).withZone(ZoneOffset.UTC);
-
-    private final Path directory;
-    private final String prefix;
-
-    /**
-     * Checks nothing: what is wrong with a directory is known when the first snapshot is written.
-     *
-     * @param directory the directory, which is made if it does not exist
-     * @param prefix how the names of files begin
-     */
-    SnapshotDirectory(Path directory, String prefix) {
-        this.directory = directory;
-        this.prefix = prefix;
-    }
 
     /**
      * Writes a snapshot. Returns the file; empty if the directory is full.

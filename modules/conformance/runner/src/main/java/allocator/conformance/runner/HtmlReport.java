@@ -16,18 +16,12 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** A report as a self-contained HTML page. */
-final class HtmlReport {
+record HtmlReport(ConformanceReport report) {
     private static final DateTimeFormatter DATE = DateTimeFormatter.ofPattern(
                     "d MMMM yyyy, HH:mm 'UTC'", Locale.ENGLISH)
             .withZone(ZoneOffset.UTC);
     private static final String TICK = "M4 10.5l4 4 8-9";
     private static final String CROSS = "M5 5l10 10M15 5L5 15";
-
-    private final ConformanceReport report;
-
-    HtmlReport(ConformanceReport report) {
-        this.report = report;
-    }
 
     @Override
     public String toString() {

@@ -39,8 +39,14 @@ import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 import org.opentest4j.AssertionFailedError;
 
-/** The suites on one provider, in this process. */
-final class Suites {
+/**
+ * The suites on one provider, in this process.
+ *
+ * @param findings receives the faults found by cleanups, and changes of the process
+ * @param before the state in which the provider is to leave the process
+ */
+record Suites(
+        ProviderRun.Provider provider, ConformanceSettings settings, CleanupFindings findings, ProcessState before) {
     /** A message longer than this is cut; a provider may throw one of any length. */
     private static final int LONGEST_MESSAGE = 1 << 16;
 
@@ -54,24 +60,6 @@ final class Suites {
 
         /** A test is done; {@code isHang} if a call did not return. */
         void finished(TestResult result, boolean isHang);
-    }
-
-    private final ProviderRun.Provider provider;
-    private final ConformanceSettings settings;
-    private final CleanupFindings findings;
-    private final ProcessState before;
-
-    /**
-     * Prepares a run.
-     *
-     * @param findings receives the faults found by cleanups, and changes of the process
-     * @param before the state in which the provider is to leave the process
-     */
-    Suites(ProviderRun.Provider provider, ConformanceSettings settings, CleanupFindings findings, ProcessState before) {
-        this.provider = provider;
-        this.settings = settings;
-        this.findings = findings;
-        this.before = before;
     }
 
     /**

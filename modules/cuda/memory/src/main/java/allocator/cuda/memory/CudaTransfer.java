@@ -27,23 +27,12 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Without a stream the copy is queued on the device's default stream, and waited for. The driver's synchronous calls
  * would not do: they return from a copy within a device, and from one of little pageable memory, before it is done.
+ *
+ * @param devices the device of an ordinal, with a context
+ * @param isServed whether the factory lists the device of an ordinal
  */
-final class CudaTransfer implements DataTransfer {
+record CudaTransfer(IntFunction<CudaDevice> devices, IntPredicate isServed) implements DataTransfer {
     private static final long DEFAULT_STREAM = 0;
-
-    private final IntFunction<CudaDevice> devices;
-    private final IntPredicate isServed;
-
-    /**
-     * Creates the transfer of a factory.
-     *
-     * @param devices the device of an ordinal, with a context
-     * @param isServed whether the factory lists the device of an ordinal
-     */
-    CudaTransfer(IntFunction<CudaDevice> devices, IntPredicate isServed) {
-        this.devices = devices;
-        this.isServed = isServed;
-    }
 
     private enum Place {
         HOST,

@@ -12,15 +12,7 @@ import java.lang.foreign.Arena;
 import java.util.List;
 
 /** A shared library that ONNX Runtime has loaded, under a name. */
-final class Registration {
-    private final String name;
-    private final LibraryFile file;
-
-    private Registration(String name, LibraryFile file) {
-        this.name = name;
-        this.file = file;
-    }
-
+record Registration(String name, LibraryFile file) {
     /**
      * Writes a library and makes ONNX Runtime load it. If it throws, there is no library.
      *

@@ -9,15 +9,7 @@ import jcuda.driver.CUdeviceptr;
 import jcuda.driver.JCudaDriver;
 
 /** {@link CudaAddressRanges} of the installed driver. */
-final class NativeAddressRanges implements CudaAddressRanges {
-    private final Contexts contexts;
-    private final CudaDevices devices;
-
-    NativeAddressRanges(Contexts contexts, CudaDevices devices) {
-        this.contexts = contexts;
-        this.devices = devices;
-    }
-
+record NativeAddressRanges(Contexts contexts, CudaDevices devices) implements CudaAddressRanges {
     @Override
     public long memGetAllocationGranularity(int device) {
         final long[] granularity = new long[1];

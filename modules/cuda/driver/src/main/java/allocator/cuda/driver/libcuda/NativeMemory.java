@@ -9,14 +9,8 @@ import jcuda.driver.CUmemAttach_flags;
 import jcuda.driver.JCudaDriver;
 
 /** {@link CudaMemory} of the installed driver. */
-final class NativeMemory implements CudaMemory {
+record NativeMemory(Contexts contexts) implements CudaMemory {
     private static final int HOST_ALLOC_PORTABLE = 1;
-
-    private final Contexts contexts;
-
-    NativeMemory(Contexts contexts) {
-        this.contexts = contexts;
-    }
 
     @Override
     public long memAlloc(int device, long byteSize) {

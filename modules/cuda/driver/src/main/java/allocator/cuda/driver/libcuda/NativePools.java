@@ -13,15 +13,7 @@ import jcuda.driver.CUmemPoolProps;
 import jcuda.driver.JCudaDriver;
 
 /** {@link CudaPools} of the installed driver. */
-final class NativePools implements CudaPools {
-    private final Contexts contexts;
-    private final CudaDevices devices;
-
-    NativePools(Contexts contexts, CudaDevices devices) {
-        this.contexts = contexts;
-        this.devices = devices;
-    }
-
+record NativePools(Contexts contexts, CudaDevices devices) implements CudaPools {
     @Override
     public long memPoolCreate(int device) {
         final CUmemPoolProps properties = new CUmemPoolProps();

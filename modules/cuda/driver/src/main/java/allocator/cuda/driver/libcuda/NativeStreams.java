@@ -8,13 +8,7 @@ import jcuda.driver.CUstream_flags;
 import jcuda.driver.JCudaDriver;
 
 /** {@link CudaStreams} of the installed driver. */
-final class NativeStreams implements CudaStreams {
-    private final Contexts contexts;
-
-    NativeStreams(Contexts contexts) {
-        this.contexts = contexts;
-    }
-
+record NativeStreams(Contexts contexts) implements CudaStreams {
     @Override
     public long streamCreate(int device) {
         final JCudaPointers.Stream stream = new JCudaPointers.Stream();

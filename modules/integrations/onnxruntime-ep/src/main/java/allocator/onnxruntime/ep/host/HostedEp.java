@@ -12,15 +12,7 @@ import java.util.List;
  * A provider as the execution provider of one session: it gives the session its memory, with the session's settings,
  * and runs the nodes that {@link NodeKernel} can, if that was asked for.
  */
-final class HostedEp implements Hosted {
-    private final HostedFactory factory;
-    private final AllocatorOptions options;
-
-    private HostedEp(HostedFactory factory, AllocatorOptions options) {
-        this.factory = factory;
-        this.options = options;
-    }
-
+record HostedEp(HostedFactory factory, AllocatorOptions options) implements Hosted {
     /**
      * Makes the execution provider of a session.
      *
@@ -44,10 +36,6 @@ final class HostedEp implements Hosted {
     @Override
     public FailureSink failures() {
         return factory.failures();
-    }
-
-    HostedFactory factory() {
-        return factory;
     }
 
     /** Makes the {@code OrtAllocator} of an {@code OrtMemoryInfo}. */

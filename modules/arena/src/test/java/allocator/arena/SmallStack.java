@@ -1,4 +1,4 @@
-package allocator.testkit;
+package allocator.arena;
 
 import java.util.Arrays;
 import java.util.Random;
@@ -106,9 +106,14 @@ public final class SmallStack {
             return false;
         }
         if (thrown != null) {
-            Faults.<RuntimeException>sneak(thrown);
+            SmallStack.<RuntimeException>sneak(thrown);
         }
         return true;
+    }
+
+    @SuppressWarnings({"unchecked", "DoNotCallSuggester"}) // the cast does nothing at run time
+    private static <T extends Throwable> void sneak(Throwable thrown) throws T {
+        throw (T) thrown;
     }
 
     /** Returns how many frames deep this thread can call. */
