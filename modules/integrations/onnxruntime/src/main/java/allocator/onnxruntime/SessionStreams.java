@@ -6,7 +6,9 @@ import allocator.spi.SyncStream;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.Arrays;
+import java.util.List;
 import java.util.function.LongUnaryOperator;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * for a run and closed by the run's own thread. Whatever is left, of runs of the {@code OrtSession} itself, is closed
  * by the next run that is alone, which does not ask the driver: ONNX Runtime has waited for the work.
  *
- * <p>A stream of the program is its own view, as long as the program has it open; several runs may use it at once, of
- * which the last one ends it. Memory freed on a stream may serve other sessions once that is done.
+ * <p>A stream of the program is its own view, as long as the program has it open. Several runs may use a stream at once,
+ * of which the last one ends it. Memory freed on a stream may serve other sessions once that is done.
  */
 final class SessionStreams {
     private static final Logger LOG = System.getLogger(SessionStreams.class.getName());
@@ -43,8 +45,8 @@ final class SessionStreams {
         private final long handle;
         private final SyncStream view;
 
-        /** Whose run it is; {@code null} of the program's, and if its work is not known to be done. */
-        private volatile @Nullable Thread runner;
+        /** Whose runs use it, of which the last ends it; {@code null} of the program's, replaced but never changed. */
+        private volatile @Nullable List<Thread> runners;
 
         /** Whether memory was allocated on it since the last end of its work. */
         private volatile boolean isUsed;
@@ -52,15 +54,43 @@ final class SessionStreams {
         /** Whether the view was released, so that it is not this session's any more. */
         private volatile boolean isReleased;
 
-        Entry(long handle, SyncStream view, @Nullable Thread runner) {
+        Entry(long handle, SyncStream view, @Nullable List<Thread> runners) {
             this.handle = handle;
             this.view = view;
-            this.runner = runner;
+            this.runners = runners;
         }
 
         boolean isOf(Thread thread) {
-            final Thread owner = runner;
-            return owner == null || owner.equals(thread);
+            final List<Thread> users = runners;
+            return users == null || users.contains(thread);
+        }
+
+        /** Lets a run of a thread use it; false if all its threads have ended, so that the handle is another's. */
+        boolean enter(Thread thread) {
+            final List<Thread> others = others(thread);
+            if (runners != null && !others.isEmpty()) {
+                runners = Stream.concat(others.stream(), Stream.of(thread)).toList();
+            }
+            return runners == null || !others.isEmpty();
+        }
+
+        /** Ends the use by the run of a thread; true if it was the last, which ends the work. */
+        boolean leave(Thread thread) {
+            final List<Thread> others = others(thread);
+            final boolean isUser = runners != null && isOf(thread);
+            if (isUser && !others.isEmpty()) {
+                runners = others;
+            }
+            return isUser && others.isEmpty();
+        }
+
+        private List<Thread> others(Thread thread) {
+            final List<Thread> users = runners;
+            return users == null
+                    ? List.of()
+                    : users.stream()
+                            .filter(user -> user.isAlive() && !user.equals(thread))
+                            .toList();
         }
     }
 
@@ -103,21 +133,22 @@ final class SessionStreams {
             if (entry.isReleased) {
                 continue;
             }
-            if (entry.handle == handle) {
-                if (entry.runner != null) {
-                    entry.runner = Thread.currentThread(); // which takes it over
-                }
+            if (entry.handle != handle) {
+                more[count++] = entry;
+            } else if (entry.enter(Thread.currentThread())) {
                 entry.isUsed = true;
                 return entry.view;
+            } else {
+                views.release(handle, entry.view, true);
+                entry.isReleased = true;
             }
-            more[count++] = entry;
         }
         if (count + 1 < more.length) {
             more = Arrays.copyOf(more, count + 1);
         }
         final SyncStream view = views.acquire(handle);
         final boolean isOfProgram = views.isOfProgram(handle, view);
-        final Entry entry = new Entry(handle, view, isOfProgram ? null : Thread.currentThread());
+        final Entry entry = new Entry(handle, view, isOfProgram ? null : List.of(Thread.currentThread()));
         hasOwn |= !isOfProgram;
         entry.isUsed = true;
         more[count] = entry;
@@ -133,7 +164,7 @@ final class SessionStreams {
     /** Waits for the work on streams of the program, as ONNX Runtime does for its own. */
     void flush() {
         for (final Entry entry : entries) {
-            if (!entry.isReleased && entry.runner == null) {
+            if (!entry.isReleased && entry.runners == null) {
                 entry.view.flush();
             }
         }
@@ -188,9 +219,7 @@ final class SessionStreams {
     synchronized void endRun() {
         runs--;
         for (final Entry entry : entries) {
-            if (entry.isUsed
-                    && !entry.isReleased
-                    && (runs == 0 || Thread.currentThread().equals(entry.runner))) {
+            if (entry.isUsed && !entry.isReleased) {
                 end(entry);
             }
         }
@@ -198,6 +227,9 @@ final class SessionStreams {
 
     private void end(Entry entry) {
         try {
+            if (runs > 0 && !entry.leave(Thread.currentThread())) {
+                return;
+            }
             entry.isUsed = entry.isOf(Thread.currentThread()) && !views.endRun(entry.handle, entry.view);
             if (!entry.isUsed && !views.isOfProgram(entry.handle, entry.view)) {
                 views.release(entry.handle, entry.view, true);
@@ -205,7 +237,6 @@ final class SessionStreams {
             }
         } catch (Throwable e) {
             // The memory stays bound to the stream: the next end of a run, or of the stream, tries again.
-            entry.runner = null;
             report(entry, e);
         }
     }

@@ -109,7 +109,11 @@ class SessionStreamsTest {
         });
         final SessionStreams table = new SessionStreams("the test", address -> address / 2, slow);
         table.beginRun();
-        final Thread first = Thread.ofPlatform().start(() -> table.of(FIRST));
+        final CountDownLatch isDone = new CountDownLatch(1);
+        final Thread first = Thread.ofPlatform().start(() -> {
+            table.of(FIRST);
+            assertDoesNotThrow(() -> isDone.await());
+        });
         assertTrue(isMaking.await(1, TimeUnit.MINUTES));
         final Thread second = Thread.ofPlatform().start(() -> table.of(FIRST));
         while (second.getState() != Thread.State.BLOCKED) {
@@ -117,8 +121,9 @@ class SessionStreamsTest {
             Thread.onSpinWait();
         }
         mayMake.countDown();
-        first.join();
         second.join();
+        isDone.countDown();
+        first.join();
         assertEquals(1, views.size());
         table.endRun();
         assertTrue(views.getFirst().hasEnded(), "the session is the only user");
@@ -200,6 +205,74 @@ class SessionStreamsTest {
         other.join();
         assertEquals(1, views.getFirst().runEnds());
         assertTrue(views.getFirst().isClosed());
+    }
+
+    /** A stream of other code, such as of another library: the runs share it. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aStreamOfSeveralRunsIsEndedByTheLast(boolean isTakenBack) throws InterruptedException {
+        streams.beginRun();
+        streams.of(FIRST);
+        final CountDownLatch isTaken = new CountDownLatch(1);
+        final CountDownLatch mayEnd = new CountDownLatch(1);
+        final Thread other = Thread.ofPlatform().start(() -> {
+            streams.beginRun();
+            assertSame(views.getFirst(), streams.of(FIRST));
+            isTaken.countDown();
+            if (isTakenBack) {
+                assertDoesNotThrow(() -> mayEnd.await());
+            }
+            streams.endRun();
+        });
+        isTaken.await();
+        if (isTakenBack) {
+            assertSame(views.getFirst(), streams.of(FIRST));
+            streams.endRun();
+            assertFalse(views.getFirst().isClosed(), "the other run may have work on it");
+            mayEnd.countDown();
+            other.join();
+        } else {
+            other.join();
+            assertFalse(views.getFirst().isClosed(), "this run may have work on it");
+            streams.endRun();
+        }
+        assertEquals(1, views.getFirst().runEnds());
+        assertTrue(views.getFirst().isClosed());
+        assertEquals(1, views.size());
+    }
+
+    /** ONNX Runtime has destroyed the stream of the thread, and the driver has given its handle to another one. */
+    @Test
+    void aHandleThatComesBackAfterItsThreadIsAnotherStream() throws InterruptedException {
+        final Thread ended = Thread.ofPlatform().start(() -> streams.of(FIRST));
+        ended.join();
+        final List<String> calls = new ArrayList<>();
+        views.getFirst().before(calls::add);
+        streams.beginRun();
+        assertNotSame(views.getFirst(), streams.of(FIRST));
+        assertEquals(List.of("closeIdle"), calls);
+        streams.endRun();
+        assertEquals(1, views.get(1).runEnds());
+        assertTrue(views.get(1).isClosed());
+    }
+
+    @Test
+    void anEndThatFailedIsNotTriedAgainAfterItsThread() throws InterruptedException {
+        final Thread ended = Thread.ofPlatform().start(() -> {
+            streams.beginRun();
+            streams.of(FIRST);
+            views.getFirst().before(call -> {
+                throw new DeviceException("lost", null);
+            });
+            streams.endRun();
+        });
+        ended.join();
+        final List<String> calls = new ArrayList<>();
+        views.getFirst().before(calls::add);
+        streams.flush();
+        streams.beginRun();
+        streams.endRun();
+        assertEquals(List.of("closeIdle"), calls);
     }
 
     @Test
