@@ -19,7 +19,7 @@ module java.allocator.onnxruntime {
     requires transitive com.microsoft.onnxruntime;
     requires com.fasterxml.jackson.core;
     requires java.allocator.provider.support;
-    requires java.allocator.runtime;
+    requires transitive java.allocator.runtime;
     requires static org.jspecify;
 
     exports allocator.onnxruntime;

@@ -337,7 +337,7 @@ final class UpstreamBlocks implements PagedReserves, RemappableReserves {
     void giveBackAll(Failures failures) {
         for (final long address : closing) {
             if (address != BestFit.NO_ADDRESS) {
-                failures.add(giveBack(address, DevicePart.CLOSED));
+                failures.add(giveBack(address, DevicePart.CLOSE));
             }
         }
     }

@@ -179,18 +179,13 @@ final class PolicyText {
         final TextTable table = new TextTable("  ", "l" + "rrr".repeat(policies.size()));
         row(table, "ns per event", policies, one -> Stream.of(one.policy(), "", ""));
         row(table, "", policies, _ -> Stream.of("first", "cold", "warm"));
-        for (final List<PolicyResult> trace : traces) {
-            row(
-                    table,
-                    ReplayText.shortName(trace.getFirst().result().trace()),
-                    trace,
-                    one -> Stream.of(
-                            Sizes.nanos(one.result().nsPerEventFirst()),
-                            Sizes.nanos(one.result().nsPerEventCold()),
-                            Sizes.nanos(one.result().nsPerEventWarm())));
-        }
-        out.println();
-        terminal.printTable(table);
+        printRows(
+                table,
+                traces,
+                one -> Stream.of(
+                        Sizes.nanos(one.result().nsPerEventFirst()),
+                        Sizes.nanos(one.result().nsPerEventCold()),
+                        Sizes.nanos(one.result().nsPerEventWarm())));
     }
 
     /** Prints a table of one figure: a row for each trace, a column for each policy. */
@@ -198,12 +193,13 @@ final class PolicyText {
         final TextTable table =
                 new TextTable("  ", "l" + "r".repeat(traces.getFirst().size()));
         row(table, title, traces.getFirst(), one -> Stream.of(one.policy()));
+        printRows(table, traces, one -> Stream.of(figure.apply(one.result())));
+    }
+
+    private void printRows(
+            TextTable table, List<List<PolicyResult>> traces, Function<PolicyResult, Stream<String>> cells) {
         for (final List<PolicyResult> trace : traces) {
-            row(
-                    table,
-                    ReplayText.shortName(trace.getFirst().result().trace()),
-                    trace,
-                    one -> Stream.of(figure.apply(one.result())));
+            row(table, ReplayText.shortName(trace.getFirst().result().trace()), trace, cells);
         }
         out.println();
         terminal.printTable(table);

@@ -14,8 +14,8 @@ import java.util.Set;
 
 /** Prints the results of replays for people to read: tables for one trace, a row each for several; 80 columns wide. */
 final class ReplayText {
-    /** Counters of what is rare, memory not taken back or shared: shown where there is some. */
-    private static final Set<String> RARE = Set.of("failedReturns", "unreturnedBytes", "sharedBytes");
+    /** Counters of what is rare, memory not taken back, shared or asleep: shown where there is some. */
+    private static final Set<String> RARE = Set.of("failedReturns", "unreturnedBytes", "sharedBytes", "asleepBytes");
 
     /** In place of a figure that an allocator without statistics does not have. */
     private static final String NOT_COUNTED = "not counted";

@@ -295,6 +295,25 @@ class ShowCommandTest {
     }
 
     @Test
+    void weightsThatSleepOrHaveOneCopyAreShown() throws IOException {
+        final String allocator = """
+                {"provider":"cuda-arena","memory":{"name":"Cuda","device":"gpu","vendor":0,"ordinal":0,"type":"default",
+                 "alignment":256,"role":"device"},"stats":{"in_use":6291456%s},"regions":[],
+                 "blocks":[["1000",6291456,6291456,"live",0],["700000",6291456,6291456,"live",0]]}""";
+        final Path file = Files.writeString(folder.resolve("asleep.json"), """
+                {"format":"java.allocator.snapshot","version":1,"taken_at":"2026-11-25T12:00:00Z","scope":"environment",
+                 "allocators":[%s,%s]}
+                """.formatted(
+                        allocator.formatted(",\"shared\":6291456,\"asleep\":3145728"), allocator.formatted("")));
+        assertThat(Outcome.of("show", file.toString()).out())
+                .containsOnlyOnce("  shared  6.00 MiB")
+                .containsOnlyOnce("  asleep  3.00 MiB");
+        assertThat(Outcome.of("show", file.toString(), "--json", "-").out())
+                .containsOnlyOnce("\"shared\" : 6291456")
+                .containsOnlyOnce("\"asleep\" : 3145728");
+    }
+
+    @Test
     void wrongInputIsReportedInOneLine() throws IOException {
         final Path cut = Files.writeString(folder.resolve("cut.json"), "{\"format\":\"java.allocator.snapshot\",");
         final Outcome damaged = Outcome.of("show", cut.toString());

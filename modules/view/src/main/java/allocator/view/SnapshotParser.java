@@ -16,6 +16,7 @@ import allocator.spi.AllocatorSnapshot.Chunk;
 import allocator.spi.AllocatorSnapshot.Region;
 import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.AllocatorStats;
+import allocator.spi.AllocatorStats.Unit;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceType;
 import allocator.spi.MemoryInfo;
@@ -307,6 +308,8 @@ final class SnapshotParser {
                         values.number("failed_allocations", 0),
                         values.number("largest_block", 0))
                 .regions(values.number("regions_held", 0), values.number("regions_returned", 0))
+                .counter("sharedBytes", values.number("shared", 0), Unit.BYTES, false)
+                .counter("asleepBytes", values.number("asleep", 0), Unit.BYTES, false)
                 .build();
     }
 

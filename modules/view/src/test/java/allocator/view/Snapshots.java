@@ -35,6 +35,11 @@ import org.jspecify.annotations.Nullable;
 /** Snapshots for tests. */
 final class Snapshots {
     /** A name that runs a script if it is shown as anything but text. */
+    private static final AllocatorStats STATS = new AllocatorStats.Builder()
+            .counter("sharedBytes", 11, AllocatorStats.Unit.BYTES, false)
+            .counter("asleepBytes", 12, AllocatorStats.Unit.BYTES, false)
+            .build();
+
     static final String HOSTILE =
             "<img src=x onerror=\"console.error('run')\"></script><script>console.error(1)</script>";
 
@@ -68,7 +73,7 @@ final class Snapshots {
                         "cuda-arena",
                         GPU,
                         Map.of("arena.max_mem", "1000"),
-                        AllocatorStats.NONE,
+                        STATS,
                         List.of(new User(HOSTILE, 3)),
                         memory,
                         "",
@@ -89,7 +94,7 @@ final class Snapshots {
                     "cuda-arena",
                     GPU,
                     Map.of(),
-                    AllocatorStats.NONE,
+                    STATS,
                     List.of(new User(owner + allocators.size(), 3)),
                     memory,
                     "",

@@ -30,8 +30,8 @@ import org.jspecify.annotations.Nullable;
  * <p>A reserve that is {@linkplain #share shared} is read only from then on: another one of the same bytes is mapped to
  * its extents, which go back when the last one leaves. New pages are cleared, so that what no weight covers is equal.
  *
- * <p>The user makes one call at a time; only {@link #unreturnedBytes} and {@link #sharedBytes} may be called at any
- * time.
+ * <p>The user makes one call at a time; only {@link #unreturnedBytes}, {@link #sharedBytes} and {@link #asleepBytes}
+ * may be called at any time.
  */
 public final class ReservePages extends AllocatorWrapper
         implements RemappableReserves, PagedReserves, UnreturnedMemory {
@@ -54,6 +54,7 @@ public final class ReservePages extends AllocatorWrapper
     private volatile long unreturnedBytes;
     private volatile long sharedBytes;
     private volatile long sharedPageBytes;
+    private volatile long asleepBytes;
 
     /** Pages whose contents can be set and read. Each call is complete when it returns. */
     public interface Pages extends PageSource {
@@ -433,6 +434,11 @@ public final class ReservePages extends AllocatorWrapper
         return sharedPageBytes;
     }
 
+    /** {@return the bytes requested for the reserves whose pages were taken away} */
+    public long asleepBytes() {
+        return asleepBytes;
+    }
+
     /** Offers the pages of a reserve to the device once it is idle, and ends a reserve that was freed. Never throws. */
     private void giveBack(Reserve reserve) {
         giveBack(reserve, awaitDevice);
@@ -471,7 +477,9 @@ public final class ReservePages extends AllocatorWrapper
             extents.users = 0;
             extents.live = 0;
         }
+        long asleep = 0;
         for (final Reserve reserve : reserves.values()) {
+            asleep += reserve.isMapped || reserve.isFreed ? 0 : reserve.requested;
             if (reserve.extents != null) {
                 reserve.extents.users++;
                 reserve.extents.live += reserve.isMapped ? 1 : 0;
@@ -496,6 +504,7 @@ public final class ReservePages extends AllocatorWrapper
         unreturnedBytes = unreturned;
         sharedBytes = shared;
         sharedPageBytes = sharedPages;
+        asleepBytes = asleep;
     }
 
     @Override

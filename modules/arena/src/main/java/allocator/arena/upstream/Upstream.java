@@ -200,6 +200,8 @@ public final class Upstream {
         if (reserves != null) {
             counters.add(new AllocatorStats.Counter("sharedBytes", sharedBytes(), AllocatorStats.Unit.BYTES, false));
         }
+        paged.ifPresent(of -> counters.add(
+                new AllocatorStats.Counter("asleepBytes", of.asleepBytes(), AllocatorStats.Unit.BYTES, false)));
         return counters;
     }
 }

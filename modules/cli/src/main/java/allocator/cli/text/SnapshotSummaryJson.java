@@ -55,6 +55,7 @@ public final class SnapshotSummaryJson {
         for (final State state : State.values()) {
             bytes.put(state.name().toLowerCase(Locale.ROOT), sums.bytes(state));
         }
+        allocator.stats().counters().forEach(own -> bytes.put(own.name().replace("Bytes", ""), own.value()));
         final Json json = new Json()
                 .put("provider", allocator.provider())
                 .put("memory", allocator.memory().name())

@@ -135,6 +135,9 @@ public final class SnapshotText {
                         Sizes.human(sums.largest(state)));
             }
         }
+        allocator.stats().counters().stream()
+                .filter(own -> own.value() > 0)
+                .forEach(own -> states.row(own.name().replace("Bytes", ""), Sizes.human(own.value()), "-"));
         terminal.printTable(states);
         for (final Breakdown.By by : Breakdown.By.values()) {
             GroupTables.print(terminal, by, Breakdown.by(by, allocator), true);

@@ -6,6 +6,7 @@ import allocator.runtime.metrics.Observation;
 import allocator.runtime.metrics.ObservedAllocator;
 import allocator.runtime.snapshot.Snapshot.User;
 import allocator.spi.AllocatorStats;
+import allocator.spi.AllocatorStats.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
@@ -21,21 +22,18 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 
 /**
- * Binds the allocators of an environment to registries of Micrometer, on OpenTelemetry's names: gauges of bytes in use,
- * held and allowed, and a counter of failures, for each instance of a provider's allocator, while it is in use.
+ * Binds the allocators of an environment, or of what else can be observed, to registries of Micrometer, on
+ * OpenTelemetry's names: for each instance of a provider's allocator, while it is in use.
  *
- * <table>
- *   <caption>Meters</caption>
- *   <tr><th>meter</th><th>is</th></tr>
- *   <tr><td>{@code jvm.memory.used}</td><td>bytes of live blocks, padding included</td></tr>
- *   <tr><td>{@code jvm.memory.committed}</td><td>bytes taken from the device</td></tr>
- *   <tr><td>{@code jvm.memory.limit}</td><td>{@code arena.max_mem}; no meter if there is no limit</td></tr>
- *   <tr><td>{@code jvm.memory.failed.allocations}</td><td>allocations that failed for lack of memory, a
- *       counter</td></tr>
- * </table>
+ * <p>The gauges are {@code jvm.memory.used} (bytes of live blocks, padding included), {@code .committed} (bytes taken
+ * from the device), {@code .limit} ({@code arena.max_mem}, if there is one), and, where the allocator counts them,
+ * {@code .shared} (bytes that equal weights with one copy save) and {@code .asleep} (bytes of weights that are asleep).
+ * {@code .failed.allocations} counts those that failed for lack of memory.
  *
  * <p>Each has the tags {@code jvm.memory.type}, the kind of the device such as {@code gpu}, and
  * {@code jvm.memory.pool.name}: provider, memory and user, such as {@code cuda-arena Cuda (gpu:0) bert}, with a number
@@ -44,7 +42,7 @@ import java.util.function.ToDoubleFunction;
  * last is released.
  *
  * <p>Prometheus wants the same tags of all meters of one name. Micrometer's own {@code JvmMemoryMetrics} has these with
- * its convention for OpenTelemetry; beside its older convention use another {@linkplain #AllocatorMetrics(Environment,
+ * its convention for OpenTelemetry; beside its older convention use another {@linkplain #AllocatorMetrics(Function,
  * String) prefix}.
  *
  * <p>Nothing is read until a registry asks. Safe for use by several threads.
@@ -59,7 +57,7 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
     private static final Map<MeterRegistry, Map<Meter, Pools>> SHOWN =
             Collections.synchronizedMap(new IdentityHashMap<>());
 
-    private final Environment environment;
+    private final Function<AllocatorListener, Observation> source;
     private final String prefix;
 
     /** Its lock is held while meters are added. */
@@ -71,21 +69,21 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
      * @param environment the environment, which stays the caller's
      */
     public AllocatorMetrics(Environment environment) {
-        this(environment, OPEN_TELEMETRY);
+        this(environment::observe, OPEN_TELEMETRY);
     }
 
     /**
-     * Creates a binder on other names.
+     * Creates a binder on other names, or of other allocators than an environment's.
      *
-     * @param environment the environment, which stays the caller's
+     * @param source begins an observation: {@code environment::observe}, or that of an installation for ONNX Runtime
      * @param prefix what stands before {@code .used} and the rest of each name
      * @throws IllegalArgumentException if the prefix is blank
      */
-    public AllocatorMetrics(Environment environment, String prefix) {
+    public AllocatorMetrics(Function<AllocatorListener, Observation> source, String prefix) {
         if (prefix.isBlank()) {
             throw new IllegalArgumentException("the prefix of the meters is blank");
         }
-        this.environment = environment;
+        this.source = source;
         this.prefix = prefix;
     }
 
@@ -104,7 +102,7 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
             if (earlier != null) {
                 earlier.close();
             }
-            observations.put(registry, environment.observe(new Meters(registry)));
+            observations.put(registry, source.apply(new Meters(registry)));
         }
     }
 
@@ -152,6 +150,16 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
             final Set<Meter> taken = new HashSet<>(registry.getMeters());
             final List<Meter> gauges = new ArrayList<>();
             registered.put(allocator, gauges);
+            final BiConsumer<Meter, Pools> show = (meter, pools) -> {
+                if (!taken.contains(meter)) { // which may be of other code
+                    shown.put(meter, pools);
+                }
+                final Pools ours = shown.get(meter);
+                if (ours != null) {
+                    ours.allocators().add(allocator);
+                    gauges.add(meter);
+                }
+            };
             final Pools used = new Pools(AllocatorStats::bytesInUse);
             final String name = poolName(allocator);
             final Gauge first = gauge("used", "Bytes of live blocks", allocator, name, used);
@@ -165,14 +173,22 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
                     break;
                 }
             }
-            add(allocator, gauge, used, shown, taken, gauges);
+            show.accept(gauge, used);
             final Pools held = new Pools(AllocatorStats::bytesHeld);
             gauge = gauge("committed", "Bytes taken from the device", allocator, unique, held);
-            add(allocator, gauge, held, shown, taken, gauges);
+            show.accept(gauge, held);
             if (allocator.stats().limit() != AllocatorStats.UNLIMITED) {
                 final Pools limit = new Pools(AllocatorStats::limit);
                 gauge = gauge("limit", "The most bytes that are taken", allocator, unique, limit);
-                add(allocator, gauge, limit, shown, taken, gauges);
+                show.accept(gauge, limit);
+            }
+            for (final String own : List.of("shared", "asleep")) {
+                if (allocator.stats().counter(own + "Bytes").isPresent()) {
+                    final Pools bytes = new Pools(stats ->
+                            stats.counter(own + "Bytes").map(Counter::value).orElse(0L));
+                    gauge = gauge(own, "Bytes of weights that are " + own, allocator, unique, bytes);
+                    show.accept(gauge, bytes);
+                }
             }
             final Pools failed = new Pools(AllocatorStats::numFailedAllocs);
             final Meter counter = FunctionCounter.builder(prefix + ".failed.allocations", failed, Pools::sum)
@@ -180,25 +196,7 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
                     .tag("jvm.memory.type", allocator.memory().deviceType().id())
                     .tag(POOL_NAME, unique)
                     .register(registry);
-            add(allocator, counter, failed, shown, taken, gauges);
-        }
-
-        /** Adds an allocator to what a meter shows, unless the meter is of other code. */
-        private void add(
-                ObservedAllocator allocator,
-                Meter gauge,
-                Pools pools,
-                Map<Meter, Pools> shown,
-                Set<Meter> taken,
-                List<Meter> gauges) {
-            if (!taken.contains(gauge)) {
-                shown.put(gauge, pools);
-            }
-            final Pools ours = shown.get(gauge);
-            if (ours != null) {
-                ours.allocators().add(allocator);
-                gauges.add(gauge);
-            }
+            show.accept(counter, failed);
         }
 
         private Gauge gauge(

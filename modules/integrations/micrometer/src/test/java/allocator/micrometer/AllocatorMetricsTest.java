@@ -9,6 +9,16 @@ import allocator.runtime.Environment;
 import allocator.runtime.ManagedAllocator;
 import allocator.runtime.Session;
 import allocator.runtime.SessionOptions;
+import allocator.runtime.metrics.AllocatorListener;
+import allocator.runtime.metrics.Observation;
+import allocator.runtime.metrics.ObservedAllocator;
+import allocator.runtime.snapshot.Snapshot.User;
+import allocator.spi.AllocatorStats;
+import allocator.spi.AllocatorType;
+import allocator.spi.DeviceType;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
 import allocator.spi.OutOfMemoryException;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
@@ -16,6 +26,7 @@ import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
 import io.micrometer.core.instrument.config.MeterFilter;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -81,6 +92,55 @@ class AllocatorMetricsTest {
             assertThatExceptionOfType(OutOfMemoryException.class)
                     .isThrownBy(() -> session.allocator().alloc(2 * MIB));
             assertThat(registry.scrape()).contains(counter + "1.0");
+        }
+    }
+
+    /** As that of an installation for ONNX Runtime. */
+    private record Observed(AllocatorStats stats) implements ObservedAllocator {
+        @Override
+        public long number() {
+            return 1;
+        }
+
+        @Override
+        public String provider() {
+            return "cuda-arena";
+        }
+
+        @Override
+        public MemoryInfo memory() {
+            return new MemoryInfo(
+                    "Cuda", new MemoryLocation(DeviceType.CPU, 0, 0, MemoryType.DEFAULT), 256, AllocatorType.DEVICE);
+        }
+
+        @Override
+        public List<User> users() {
+            return List.of(new User("environment", 2));
+        }
+
+        Observation observe(AllocatorListener listener) {
+            listener.added(this);
+            return () -> listener.removed(this);
+        }
+    }
+
+    @Test
+    void whatSleepsAndWhatIsSavedOfOtherAllocatorsThanAnEnvironmentsIsScraped() {
+        final Observed observed = new Observed(new AllocatorStats.Builder()
+                .counter("sharedBytes", 3 * MIB, AllocatorStats.Unit.BYTES, false)
+                .counter("asleepBytes", 5 * MIB, AllocatorStats.Unit.BYTES, false)
+                .build());
+        final String labels = labels("cuda-arena Cuda (cpu:0) environment");
+        try (AllocatorMetrics metrics = new AllocatorMetrics(observed::observe, AllocatorMetrics.OPEN_TELEMETRY)) {
+            metrics.bindTo(registry);
+            assertThat(registry.scrape())
+                    .contains("jvm_memory_shared_bytes" + labels + "3145728.0")
+                    .contains("jvm_memory_asleep_bytes" + labels + "5242880.0");
+        }
+        final Observed other = new Observed(AllocatorStats.NONE);
+        try (AllocatorMetrics metrics = new AllocatorMetrics(other::observe, AllocatorMetrics.OPEN_TELEMETRY)) {
+            metrics.bindTo(registry);
+            assertThat(registry.scrape()).contains("jvm_memory_used_bytes").doesNotContain("shared", "asleep");
         }
     }
 
@@ -205,12 +265,12 @@ class AllocatorMetricsTest {
     void theMetersOfTheJvmStandBesideThem() {
         final JvmMemoryMetrics ofJvm = new JvmMemoryMetrics();
         ofJvm.bindTo(registry);
-        try (AllocatorMetrics metrics = new AllocatorMetrics(environment, "allocator.memory")) {
+        try (AllocatorMetrics metrics = new AllocatorMetrics(environment::observe, "allocator.memory")) {
             metrics.bindTo(registry);
             assertThat(registry.scrape()).contains("allocator_memory_used_bytes{", "jvm_memory_used_bytes{area=");
         }
         registry.clear();
-        assertThatIllegalArgumentException().isThrownBy(() -> new AllocatorMetrics(environment, " "));
+        assertThatIllegalArgumentException().isThrownBy(() -> new AllocatorMetrics(environment::observe, " "));
     }
 
     @Test

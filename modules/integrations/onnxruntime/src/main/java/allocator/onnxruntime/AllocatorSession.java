@@ -7,6 +7,7 @@ import ai.onnxruntime.OrtSession.RunOptions;
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.provider.support.internal.Failures;
 import allocator.spi.AllocatorStats;
+import allocator.spi.MemoryType;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -415,11 +416,7 @@ public final class AllocatorSession implements AutoCloseable {
      */
     void end(boolean isLaunch) {
         try {
-            if (isLaunch) {
-                memory.endLaunch();
-            } else {
-                memory.endRun();
-            }
+            memory.endRun(isLaunch);
         } finally {
             synchronized (this) {
                 runs--;
@@ -460,7 +457,7 @@ public final class AllocatorSession implements AutoCloseable {
      * @throws IllegalArgumentException if the installation has none of that device
      */
     public SessionMemory gpu(int ordinal) {
-        return OnnxRuntimeAllocators.gpu(ordinal, memories(), SessionMemory::info);
+        return OnnxRuntimeAllocators.find(MemoryType.DEFAULT, ordinal, memories(), SessionMemory::info);
     }
 
     /** {@return what the session has allocated of its first memory, in requested bytes; {@code limit} is its budget} */

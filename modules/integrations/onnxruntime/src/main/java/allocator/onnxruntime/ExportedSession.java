@@ -217,7 +217,8 @@ final class ExportedSession {
     /** Puts the weights to sleep, while no run is in flight. Returns their bytes. */
     long sleep() {
         streams.values().forEach(SessionStreams::flush);
-        final long byteSize = weights.stream().mapToLong(SleepingWeights::sleep).sum();
+        final long byteSize =
+                weights.stream().mapToLong(each -> each.move(true)).sum();
         if (byteSize == 0 && bytesAsleep() == 0) {
             throw new IllegalStateException("the session " + failures.session() + " has no GPU memory that can sleep: "
                     + (weights.isEmpty()
@@ -230,7 +231,7 @@ final class ExportedSession {
 
     /** Wakes the weights. Returns their bytes. */
     long wake() {
-        return weights.stream().mapToLong(SleepingWeights::wake).sum();
+        return weights.stream().mapToLong(each -> each.move(false)).sum();
     }
 
     /** Frees what the weights have of the host, once ONNX Runtime has no more use of them. */
@@ -250,20 +251,14 @@ final class ExportedSession {
         }
     }
 
-    /** Ends what {@link #beginRun} has begun. Never throws. */
-    void endRun() {
+    /** Ends what {@link #beginRun} has begun; the work of a launch on streams may go on. Never throws. */
+    void endRun(boolean isLaunch) {
         for (final SessionStreams table : tables) {
-            table.endRun();
-        }
-        if (names != null) {
-            names.end();
-        }
-    }
-
-    /** Ends a run whose work on streams may go on. Never throws. */
-    void endLaunch() {
-        for (final SessionStreams table : tables) {
-            table.endLaunch();
+            if (isLaunch) {
+                table.endLaunch();
+            } else {
+                table.endRun();
+            }
         }
         if (names != null) {
             names.end();

@@ -20,6 +20,8 @@ import allocator.runtime.EnvironmentBuilder;
 import allocator.runtime.inspection.Inspection;
 import allocator.runtime.inspection.InspectionOptions;
 import allocator.runtime.inspection.LeakReports;
+import allocator.runtime.metrics.AllocatorListener;
+import allocator.runtime.metrics.Observation;
 import allocator.runtime.snapshot.Snapshot.SessionState;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
@@ -324,7 +326,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                     return made;
                 });
             } finally {
-                memory.endRun();
+                memory.endRun(false);
             }
             memory.setCreated();
             memory.shareWeights();
@@ -437,7 +439,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      * @throws IllegalArgumentException if none is installed
      */
     public InstalledMemory gpu(int ordinal) {
-        return gpu(ordinal, memories, InstalledMemory::info);
+        return find(MemoryType.DEFAULT, ordinal, memories, InstalledMemory::info);
     }
 
     /**
@@ -447,26 +449,21 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      * @throws IllegalArgumentException if none is installed
      */
     public InstalledMemory pinned(int ordinal) {
-        return memories.stream()
-                .filter(memory -> memory.info().memoryType() == MemoryType.HOST_ACCESSIBLE
-                        && memory.info().deviceOrdinal() == ordinal)
-                .findFirst()
-                .orElseThrow(() -> new IllegalArgumentException("no pinned memory of gpu:" + ordinal
-                        + " is installed; there are "
-                        + memories.stream().map(InstalledMemory::info).toList()));
+        return find(MemoryType.HOST_ACCESSIBLE, ordinal, memories, InstalledMemory::info);
     }
 
-    /** Finds the memory of a GPU. */
-    static <T> T gpu(int ordinal, List<T> memories, Function<T, MemoryInfo> info) {
+    /** Finds a memory of a GPU. */
+    static <T> T find(MemoryType type, int ordinal, List<T> memories, Function<T, MemoryInfo> info) {
         for (final T memory : memories) {
             final MemoryInfo candidate = info.apply(memory);
             if (candidate.deviceType() == DeviceType.GPU
-                    && candidate.memoryType() == MemoryType.DEFAULT
+                    && candidate.memoryType() == type
                     && candidate.deviceOrdinal() == ordinal) {
                 return memory;
             }
         }
-        throw new IllegalArgumentException("no memory of gpu:" + ordinal + " is installed; there are "
+        throw new IllegalArgumentException("no " + (type == MemoryType.DEFAULT ? "" : "pinned ") + "memory of gpu:"
+                + ordinal + " is installed; there are "
                 + memories.stream().map(info).toList());
     }
 
@@ -484,6 +481,16 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      */
     public AllocatorStats stats() {
         return memories.getFirst().stats();
+    }
+
+    /**
+     * {@return an observation of the installed memories, such as by meters, which ends with this at the latest}
+     *
+     * @param listener what is called, at once for each memory
+     * @throws IllegalStateException if this is closed
+     */
+    public Observation observe(AllocatorListener listener) {
+        return inspection.observers().add(listener);
     }
 
     /** {@return what all sessions together have in use of the first memory, in requested bytes} */

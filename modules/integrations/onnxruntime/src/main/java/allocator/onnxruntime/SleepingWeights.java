@@ -1,5 +1,7 @@
 package allocator.onnxruntime;
 
+import allocator.provider.support.event.AllocatorEvents;
+import allocator.provider.support.event.DeviceCall;
 import allocator.provider.support.internal.Failures;
 import allocator.spi.AllocatorStats;
 import allocator.spi.MemoryRange;
@@ -61,8 +63,24 @@ final class SleepingWeights {
         return of == device && bytesAsleep == 0 ? sum(awake()) : 0;
     }
 
+    /** Puts the weights to sleep or wakes them, with the event of it. Returns the bytes that were moved. */
+    long move(boolean isSleep) {
+        final DeviceCall call = AllocatorEvents.sleeping(export.session(), device.info(), bytesAsleep, isSleep);
+        try {
+            final long byteSize = isSleep ? sleep() : wake();
+            if (byteSize > 0) {
+                call.measured(byteSize);
+                call.end(true, 0);
+            }
+            return byteSize;
+        } catch (Throwable e) {
+            call.end(false, 0);
+            throw e;
+        }
+    }
+
     /** Copies the weights to the host and gives their pages back, all or none. Returns their bytes. */
-    long sleep() {
+    private long sleep() {
         final Map<Long, Long> sizes = awake();
         final long byteSize = sum(sizes);
         if (bytesAsleep > 0 || byteSize == 0) {
@@ -92,7 +110,7 @@ final class SleepingWeights {
     }
 
     /** Gives the weights pages and copies them back, all or none, after other wakes. Returns their bytes. */
-    long wake() {
+    private long wake() {
         synchronized (device.wakes()) { // two at once could have the same weights, and would be no faster
             return wakeNow();
         }

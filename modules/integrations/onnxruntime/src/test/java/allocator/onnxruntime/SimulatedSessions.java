@@ -27,6 +27,9 @@ abstract class SimulatedSessions {
     OnnxRuntimeAllocators memory;
     final List<AllocatorSession> sessions = new ArrayList<>();
 
+    /** Those of the installation. */
+    final Map<String, String> options = new HashMap<>();
+
     private String sharing = "1";
 
     /** What is in the weights, by their addresses. */
@@ -49,9 +52,9 @@ abstract class SimulatedSessions {
         for (int i = 0; i < options.length; i += 2) {
             gpu = gpu.withOption(options[i], options[i + 1]);
         }
-        memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
-                .gpu(gpu)
-                .install();
+        final OnnxRuntimeAllocators.Builder installation = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment());
+        this.options.forEach(installation::option);
+        memory = installation.gpu(gpu).install();
     }
 
     /** Opens a session with weights of its own, which are reserved as while it is opened. */

@@ -54,7 +54,8 @@ final class ManagementBeans implements AllocatorListener {
     }
 
     private void register(ObservedAllocator allocator, Name taken) throws JMException {
-        final StandardMBean bean = new StandardMBean(new Bean(allocator), AllocatorMXBean.class, true);
+        final Bean shown = new Bean(allocator.provider(), allocator.memory(), new WeakReference<>(allocator));
+        final StandardMBean bean = new StandardMBean(shown, AllocatorMXBean.class, true);
         for (int attempt = 1; ; attempt++) {
             final ObjectName name = name(allocator);
             try {
@@ -109,17 +110,8 @@ final class ManagementBeans implements AllocatorListener {
      * What a bean shows. The bean server holds beans: this one holds its allocator weakly, so that an environment that
      * the program has lost can be collected. Its beans are then unregistered.
      */
-    private static final class Bean implements AllocatorMXBean {
-        private final String provider;
-        private final MemoryInfo memory;
-        private final WeakReference<ObservedAllocator> observed;
-
-        Bean(ObservedAllocator allocator) {
-            provider = allocator.provider();
-            memory = allocator.memory();
-            observed = new WeakReference<>(allocator);
-        }
-
+    private record Bean(String provider, MemoryInfo memory, WeakReference<ObservedAllocator> observed)
+            implements AllocatorMXBean {
         private AllocatorStats stats() {
             final ObservedAllocator allocator = observed.get();
             return allocator == null ? AllocatorStats.NONE : allocator.stats();

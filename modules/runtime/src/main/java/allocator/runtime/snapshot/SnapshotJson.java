@@ -5,6 +5,7 @@ import allocator.runtime.snapshot.Snapshot.Failure;
 import allocator.runtime.snapshot.Snapshot.Leaks;
 import allocator.spi.AllocatorSnapshot.Chunk;
 import allocator.spi.AllocatorStats;
+import allocator.spi.AllocatorStats.Counter;
 import allocator.spi.MemoryInfo;
 import java.io.IOException;
 import java.io.Writer;
@@ -221,6 +222,10 @@ public final class SnapshotJson {
         json.name("failed_allocations").value(stats.numFailedAllocs());
         json.name("regions_held").value(stats.numArenaExtensions());
         json.name("regions_returned").value(stats.numArenaShrinkages());
+        json.name("shared")
+                .value(stats.counter("sharedBytes").map(Counter::value).orElse(0L));
+        json.name("asleep")
+                .value(stats.counter("asleepBytes").map(Counter::value).orElse(0L));
         json.endObject();
     }
 }

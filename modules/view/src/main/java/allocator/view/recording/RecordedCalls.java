@@ -3,11 +3,12 @@ package allocator.view.recording;
 import java.time.Duration;
 
 /**
- * The calls of one kind by which an allocator took memory from a device or returned it.
+ * The calls of one kind by which an allocator took memory from a device or returned it, or sessions fell asleep or
+ * woke.
  *
  * @param memory the memory
- * @param operation {@code growth}, {@code shrink}, {@code map} or {@code unmap}
- * @param part what was taken or returned: {@code region}, {@code pages} and others; empty for mappings
+ * @param operation {@code growth}, {@code shrink}, {@code map}, {@code unmap}, {@code sleep} or {@code wake}
+ * @param part what was taken or returned: {@code region}, {@code pages} and others; empty otherwise
  * @param calls how many calls there were
  * @param failed how many of them failed
  * @param bytes the bytes of those that succeeded
@@ -22,4 +23,16 @@ public record RecordedCalls(
         long failed,
         long bytes,
         Duration total,
-        Duration longest) {}
+        Duration longest) {
+    RecordedCalls plus(RecordedCalls others) {
+        return new RecordedCalls(
+                memory,
+                operation,
+                part,
+                calls + others.calls,
+                failed + others.failed,
+                Math.addExact(bytes, others.bytes),
+                total.plus(others.total),
+                longest.compareTo(others.longest) < 0 ? others.longest : longest);
+    }
+}

@@ -48,7 +48,7 @@ final class RecordingReader {
     final List<BlockEvent> blocks = new ArrayList<>();
     final List<HeldEvent> held = new ArrayList<>();
     final List<RecordedFailure> failures = new ArrayList<>();
-    private final Map<String, CallSums> calls = new LinkedHashMap<>();
+    private final Map<String, RecordedCalls> calls = new LinkedHashMap<>();
     private final List<RecordedEvent> sessionEvents = new ArrayList<>();
     private final Map<String, String> texts = new HashMap<>();
     private final Map<RecordedMemory, RecordedMemory> memories = new HashMap<>();
@@ -56,23 +56,6 @@ final class RecordingReader {
 
     /** A change of what is held. */
     record HeldEvent(long nanos, long bytes) {}
-
-    private static final class CallSums {
-        private final RecordedMemory memory;
-        private final String operation;
-        private final String part;
-        private long calls;
-        private long failed;
-        private long bytes;
-        private Duration total = Duration.ZERO;
-        private Duration longest = Duration.ZERO;
-
-        CallSums(RecordedMemory memory, String operation, String part) {
-            this.memory = memory;
-            this.operation = operation;
-            this.part = part;
-        }
-    }
 
     static RecordingReader read(Path file) throws IOException {
         RecordingChunks.check(file);
@@ -128,6 +111,7 @@ final class RecordingReader {
             case "Growth" -> addCall(event, "growth", event.getString("part"), 1);
             case "Shrink" -> addCall(event, "shrink", event.getString("part"), -1);
             case "Mapping" -> addCall(event, event.getBoolean("isMap") ? "map" : "unmap", "", 0);
+            case "SessionSleep" -> addCall(event, event.getBoolean("isSleep") ? "sleep" : "wake", "", 0);
             case "Failure" -> addFailure(event);
             case "SessionOpen", "SessionClose" -> sessionEvents.add(event);
             default -> {
@@ -161,20 +145,15 @@ final class RecordingReader {
 
     private void addCall(RecordedEvent event, String operation, String part, int sign) {
         final RecordedMemory memory = memory(event);
-        final CallSums sums = calls.computeIfAbsent(
-                memory + "\n" + operation + "\n" + part, _ -> new CallSums(memory, operation, part));
+        final boolean isSuccess = event.getBoolean("isSuccess");
+        final long byteSize = isSuccess ? Math.max(0, event.getLong("byteSize")) : 0;
         final Duration took = event.getDuration();
-        sums.calls++;
-        sums.total = sums.total.plus(took);
-        sums.longest = sums.longest.compareTo(took) < 0 ? took : sums.longest;
-        if (event.getBoolean("isSuccess")) {
-            final long byteSize = Math.max(0, event.getLong("byteSize"));
-            sums.bytes = Math.addExact(sums.bytes, byteSize);
-            if (sign != 0) {
-                held.add(new HeldEvent(nanos(event.getEndTime()), sign * byteSize));
-            }
-        } else {
-            sums.failed++;
+        calls.merge(
+                memory + "\n" + operation + "\n" + part,
+                new RecordedCalls(memory, operation, part, 1, isSuccess ? 0 : 1, byteSize, took, took),
+                RecordedCalls::plus);
+        if (isSuccess && sign != 0) {
+            held.add(new HeldEvent(nanos(event.getEndTime()), sign * byteSize));
         }
     }
 
@@ -242,17 +221,7 @@ final class RecordingReader {
     }
 
     List<RecordedCalls> calls() {
-        return calls.values().stream()
-                .map(sums -> new RecordedCalls(
-                        sums.memory,
-                        sums.operation,
-                        sums.part,
-                        sums.calls,
-                        sums.failed,
-                        sums.bytes,
-                        sums.total,
-                        sums.longest))
-                .toList();
+        return List.copyOf(calls.values());
     }
 
     List<RecordedSession> sessions() {

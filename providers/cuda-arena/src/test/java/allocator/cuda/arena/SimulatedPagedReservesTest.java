@@ -68,12 +68,15 @@ class SimulatedPagedReservesTest {
             }
             final long address = block;
             once(driver, arena, () -> pages.unmap(address), pages, address, 0);
+            assertThat(asleepBytes(arena)).isEqualTo(BYTES);
             once(driver, arena, () -> pages.map(address, NOTHING), pages, address, BYTES);
+            assertThat(asleepBytes(arena)).isZero();
             once(driver, arena, () -> pages.unmap(address), pages, address, 0);
             if (isAtTheRelease) {
                 driver.controls().failOnCall(number, result);
             } else {
                 arena.free(block);
+                assertThat(asleepBytes(arena)).isZero();
                 driver.controls().clearFailures();
                 ((ShrinkableAllocator) arena).shrink();
                 assertThat(arena.stats().bytesHeld()).isZero();
@@ -110,6 +113,28 @@ class SimulatedPagedReservesTest {
             }
             requireTrueBooks(driver, arena);
         }
+    }
+
+    @Test
+    void whatTheDeviceDoesNotTakeBackIsNotAsleep() {
+        try (SimulatedCudaDriver driver = SimulatedCudaDriver.builder().build()) {
+            final CudaArenaFixture gpu = new CudaArenaFixture();
+            gpu.open(driver);
+            final Allocator arena = gpu.device("arena.paged_reserves", "1");
+            for (int number = 1; number <= 4; number++) {
+                final long block = arena.reserve(BYTES);
+                driver.controls().failOnCall(number, CudaResult.INVALID_VALUE);
+                arena.free(block);
+                assertThat(asleepBytes(arena)).isZero();
+                driver.controls().clearFailures();
+            }
+            ((ShrinkableAllocator) arena).shrink();
+            gpu.close();
+        }
+    }
+
+    private static long asleepBytes(Allocator arena) {
+        return arena.stats().counter("asleepBytes").orElseThrow().value();
     }
 
     /** Shares a third reserve, and takes pages away and gives them back: whichever call fails, all bytes stay right. */

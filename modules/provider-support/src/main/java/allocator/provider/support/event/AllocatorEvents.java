@@ -119,9 +119,7 @@ public final class AllocatorEvents {
      * @return the call, to be ended when it has returned
      */
     public static DeviceCall growing(MemoryInfo memory, DevicePart part, long byteSize) {
-        final FlightEvents events = flight;
-        final DeviceCall call = events == null ? DeviceCall.NOT_RECORDED : events.growing(memory, part, byteSize);
-        return recorded(call, Kind.GROWTH, memory, byteSize);
+        return changing(Kind.GROWTH, memory, part, byteSize);
     }
 
     /**
@@ -133,21 +131,20 @@ public final class AllocatorEvents {
      * @return the call, to be ended when it has returned
      */
     public static DeviceCall shrinking(MemoryInfo memory, DevicePart part, long byteSize) {
-        final FlightEvents events = flight;
-        final DeviceCall call = events == null ? DeviceCall.NOT_RECORDED : events.shrinking(memory, part, byteSize);
-        return recorded(call, Kind.SHRINK, memory, byteSize);
+        return changing(Kind.SHRINK, memory, part, byteSize);
     }
 
     /** Returns the call, to be remembered as well. */
-    private static DeviceCall recorded(DeviceCall call, Kind kind, MemoryInfo memory, long byteSize) {
+    private static DeviceCall changing(Kind kind, MemoryInfo memory, DevicePart part, long byteSize) {
+        final FlightEvents events = flight;
+        final DeviceCall call =
+                events == null ? DeviceCall.NOT_RECORDED : events.changing(kind == Kind.GROWTH, memory, part, byteSize);
         final EventRing recent = ring;
-        DeviceCall all = call;
         try {
-            all = recent == null ? call : new RememberedCall(call, recent, kind, memory, byteSize);
+            return recent == null ? call : new RememberedCall(call, recent, kind, memory, byteSize);
         } catch (OutOfMemoryError e) {
-            // The event is not among the recent ones.
+            return call; // the event is not among the recent ones
         }
-        return all;
     }
 
     /**
@@ -161,6 +158,20 @@ public final class AllocatorEvents {
     public static DeviceCall mapping(MemoryInfo memory, long byteSize, boolean isMap) {
         final FlightEvents events = flight;
         return events == null ? DeviceCall.NOT_RECORDED : events.mapping(memory, byteSize, isMap);
+    }
+
+    /**
+     * Begins to record that a session falls asleep, so that its weights go to memory of the host, or wakes.
+     *
+     * @param session the session's name
+     * @param memory the memory of the device
+     * @param byteSize the size of the weights in bytes
+     * @param isSleep {@code true} if it falls asleep, {@code false} if it wakes
+     * @return the call, to be ended when it has returned
+     */
+    public static DeviceCall sleeping(String session, MemoryInfo memory, long byteSize, boolean isSleep) {
+        final FlightEvents events = flight;
+        return events == null ? DeviceCall.NOT_RECORDED : events.sleeping(session, memory, byteSize, isSleep);
     }
 
     /**
@@ -223,8 +234,9 @@ public final class AllocatorEvents {
     }
 
     /**
-     * Begins to remember the latest events of this process, all but mappings and sessions. A pair of an allocation and
-     * a free then takes some ten nanoseconds more. Each call is to be followed by one of {@link #forget}.
+     * Begins to remember the latest events of this process, all but mappings and those of sessions. A pair of an
+     * allocation and a free then takes some ten nanoseconds more. Each call is to be followed by one of
+     * {@link #forget}.
      *
      * @param count how many; rounded up to a power of two. If events are remembered already, their number stays
      * @throws IllegalArgumentException if the count is below 1 or above {@value #MOST_RECENT}

@@ -3,21 +3,15 @@ package allocator.provider.support.event;
 /** What a {@link DeviceCall} takes from a device or returns to it. */
 public enum DevicePart {
     /** A region, which is divided into chunks or filled with blocks. */
-    REGION("region"),
+    REGION,
     /** A reserve, outside the regions. */
-    RESERVE("reserve"),
+    RESERVE,
     /** Pages, which are mapped where they are needed. */
-    PAGES("pages"),
+    PAGES,
     /** Free memory of a pool of the device's own. */
-    POOL("pool"),
+    POOL,
     /** What an arena holds when it is closed: regions and reserves. */
-    CLOSED("close"),
+    CLOSE,
     /** Memory that was just taken and is of no use. */
-    UNUSED("unused");
-
-    final String text;
-
-    DevicePart(String text) {
-        this.text = text;
-    }
+    UNUSED
 }

@@ -4,6 +4,7 @@ import allocator.provider.support.internal.Failures;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
+import java.util.Locale;
 import java.util.function.LongSupplier;
 
 /** The events of {@link AllocatorEvents} in the flight recorder. Loaded only where there is one. */
@@ -15,6 +16,7 @@ final class FlightEvents {
     private static final MemoryEvent.Growth GROWTH = new MemoryEvent.Growth();
     private static final MemoryEvent.Shrink SHRINK = new MemoryEvent.Shrink();
     private static final MemoryEvent.Mapping MAPPING = new MemoryEvent.Mapping();
+    private static final MemoryEvent.Sleep SLEEP = new MemoryEvent.Sleep();
     private static final MemoryEvent.Unreturned UNRETURNED = new MemoryEvent.Unreturned();
     private static final MemoryEvent.Failure FAILURE = new MemoryEvent.Failure();
     private static final SessionEvent.Opened OPENED = new SessionEvent.Opened();
@@ -61,11 +63,11 @@ final class FlightEvents {
         }
     }
 
-    DeviceCall growing(MemoryInfo memory, DevicePart part, long byteSize) {
+    DeviceCall changing(boolean isGrowth, MemoryInfo memory, DevicePart part, long byteSize) {
         try {
-            if (GROWTH.isEnabled()) {
-                final MemoryEvent.Growth event = new MemoryEvent.Growth();
-                event.part = part.text;
+            if (isGrowth ? GROWTH.isEnabled() : SHRINK.isEnabled()) {
+                final MemoryEvent.OfPart event = isGrowth ? new MemoryEvent.Growth() : new MemoryEvent.Shrink();
+                event.part = part.name().toLowerCase(Locale.ROOT);
                 return begin(event, memory, byteSize);
             }
         } catch (Throwable e) {
@@ -74,11 +76,12 @@ final class FlightEvents {
         return DeviceCall.NOT_RECORDED;
     }
 
-    DeviceCall shrinking(MemoryInfo memory, DevicePart part, long byteSize) {
+    DeviceCall sleeping(String session, MemoryInfo memory, long byteSize, boolean isSleep) {
         try {
-            if (SHRINK.isEnabled()) {
-                final MemoryEvent.Shrink event = new MemoryEvent.Shrink();
-                event.part = part.text;
+            if (SLEEP.isEnabled()) {
+                final MemoryEvent.Sleep event = new MemoryEvent.Sleep();
+                event.owner = session;
+                event.isSleep = isSleep;
                 return begin(event, memory, byteSize);
             }
         } catch (Throwable e) {

@@ -143,27 +143,26 @@ abstract class MemoryEvent extends Event {
         boolean isSuccess;
     }
 
+    /** A call that takes memory from a device or returns it. */
+    abstract static class OfPart extends OfDevice {
+        @Label("Part")
+        @Description("region, reserve, pages; of a shrink also pool, close, unused")
+        String part = "";
+    }
+
     @Name("allocator.Growth")
     @Label("Growth")
     @Description("An allocator took memory from its device")
     @Enabled(false)
     @StackTrace
-    static final class Growth extends OfDevice {
-        @Label("Part")
-        @Description("region, reserve, pages")
-        String part = "";
-    }
+    static final class Growth extends OfPart {}
 
     @Name("allocator.Shrink")
     @Label("Shrink")
     @Description("An allocator returned memory to its device")
     @Enabled(false)
     @StackTrace(false)
-    static final class Shrink extends OfDevice {
-        @Label("Part")
-        @Description("region, reserve, pages, pool, close, unused")
-        String part = "";
-    }
+    static final class Shrink extends OfPart {}
 
     @Name("allocator.Mapping")
     @Label("Mapping")
@@ -174,6 +173,20 @@ abstract class MemoryEvent extends Event {
         @Label("Map")
         @Description("Whether the pages were mapped; otherwise a mapping was ended")
         boolean isMap;
+    }
+
+    @Name("allocator.SessionSleep")
+    @Label("Session Sleep")
+    @Description("A session fell asleep: its weights went to memory of the host; or woke: they came back")
+    @Enabled(false)
+    @StackTrace
+    static final class Sleep extends OfDevice {
+        @Label("Owner")
+        String owner = "";
+
+        @Label("Sleep")
+        @Description("Whether it fell asleep; otherwise it woke")
+        boolean isSleep;
     }
 
     @Name("allocator.Unreturned")

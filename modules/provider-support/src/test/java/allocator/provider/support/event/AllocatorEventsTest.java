@@ -54,6 +54,7 @@ class AllocatorEventsTest {
         final DeviceCall shrinking = AllocatorEvents.shrinking(MEMORY, DevicePart.POOL, 0);
         shrinking.measured(4096);
         shrinking.end(false, 0);
+        AllocatorEvents.sleeping(owner, MEMORY, 1 << 22, true).end(true, 0);
         AllocatorEvents.freeing(owner, MEMORY, 0x1000);
         AllocatorEvents.failed(
                 owner, 5000, new OutOfMemoryException("none left", Shortage.ofDevice(MEMORY, 5000, 12)), "a dump");
@@ -93,6 +94,7 @@ class AllocatorEventsTest {
                         "allocator.SessionOpen",
                         "allocator.Growth",
                         "allocator.Shrink",
+                        "allocator.SessionSleep",
                         "allocator.Failure",
                         "allocator.SessionClose");
     }
@@ -120,7 +122,7 @@ class AllocatorEventsTest {
     @Test
     void everyFieldArrives() throws Exception {
         final Map<String, String> all = new HashMap<>();
-        List.of("Allocation", "Free", "Growth", "Shrink", "Mapping", "SessionOpen", "SessionClose")
+        List.of("Allocation", "Free", "Growth", "Shrink", "Mapping", "SessionOpen", "SessionSleep", "SessionClose")
                 .forEach(name -> all.put("allocator." + name + "#enabled", "true"));
         final Map<String, RecordedEvent> byName = new HashMap<>();
         record(all, "fields").forEach(event -> byName.put(event.getEventType().getName(), event));
@@ -145,7 +147,13 @@ class AllocatorEventsTest {
         final RecordedEvent shrink = Objects.requireNonNull(byName.get("allocator.Shrink"));
         assertThat(shrink.getLong("byteSize")).isEqualTo(4096);
         assertThat(shrink.getBoolean("isSuccess")).isFalse();
+        assertThat(shrink.getString("part")).isEqualTo("pool");
         assertThat(byName).containsKey("allocator.Mapping");
+        final RecordedEvent sleep = Objects.requireNonNull(byName.get("allocator.SessionSleep"));
+        assertThat(sleep.getString("owner")).isEqualTo("fields");
+        assertThat(sleep.getString("device")).isEqualTo("gpu:3");
+        assertThat(sleep.getLong("byteSize")).isEqualTo(1 << 22);
+        assertThat(sleep.getBoolean("isSleep")).isTrue();
         final RecordedEvent failure = Objects.requireNonNull(byName.get("allocator.Failure"));
         assertThat(failure.getString("reason")).contains("none left");
         assertThat(failure.getString("detail")).isEqualTo("a dump");
@@ -161,6 +169,7 @@ class AllocatorEventsTest {
         assertThat(AllocatorEvents.recordsAllocations()).isFalse();
         assertThat(AllocatorEvents.recordsFrees()).isFalse();
         assertThat(AllocatorEvents.growing(MEMORY, DevicePart.REGION, 1)).isSameAs(DeviceCall.NOT_RECORDED);
+        assertThat(AllocatorEvents.sleeping("session", MEMORY, 1, false)).isSameAs(DeviceCall.NOT_RECORDED);
         assertThatCode(() -> AllocatorEvents.sessionClosed("session", () -> {
                     throw new IllegalStateException("counted although nothing is recorded");
                 }))
