@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * for a run and closed by the run's own thread. Whatever is left, of runs of the {@code OrtSession} itself, is closed
  * by the next run that is alone, which does not ask the driver: ONNX Runtime has waited for the work.
  *
- * <p>A stream of the program is its own view, as long as the program has it open. Several runs may use a stream at once,
- * of which the last one ends it. Memory freed on a stream may serve other sessions once that is done.
+ * <p>A stream of the program is its own view, as long as the program has it open. Several runs may use a stream at
+ * once, of which the last one ends it. Memory freed on a stream may serve other sessions once that is done.
  */
 final class SessionStreams {
     private static final Logger LOG = System.getLogger(SessionStreams.class.getName());
