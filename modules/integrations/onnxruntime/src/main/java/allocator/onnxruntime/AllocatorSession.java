@@ -219,12 +219,17 @@ public final class AllocatorSession implements AutoCloseable {
     /**
      * Begins to capture a graph. Called under the monitor of this, which keeps other runs from beginning.
      *
-     * @throws IllegalStateException if a run is under way
+     * @throws IllegalStateException if a run is under way, or the session sleeps
      */
     synchronized List<GraphBlocks> beginCapture() {
         if (runs > 0) {
             throw new IllegalStateException(
                     "the session " + name() + " runs; capture a graph while no other run is under way");
+        }
+        awaitMove(false);
+        if (isAsleep()) { // a wake under the monitor could wait for another one, which has this session sleep
+            throw new IllegalStateException(
+                    "the session " + name() + " fell asleep, as others need the room; capture the graph again");
         }
         begin();
         try {

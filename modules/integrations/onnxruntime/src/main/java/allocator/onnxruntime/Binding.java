@@ -565,8 +565,8 @@ public final class Binding implements AutoCloseable {
      * @throws OrtException if ONNX Runtime cannot capture the model; nothing stays allocated, and the binding can run
      *     without a graph
      * @throws IllegalStateException as {@link #run}; if a graph was captured, or another run of the session is under
-     *     way; if the thread is virtual, since ONNX Runtime replays a graph on the thread that captured it only; if a
-     *     tensor is not in memory of a GPU, or an output is left to ONNX Runtime
+     *     way, or the session fell asleep meanwhile; if the thread is virtual, since ONNX Runtime replays a graph on
+     *     the thread that captured it only; if a tensor is not in memory of a GPU, or an output is left to ONNX Runtime
      */
     public synchronized void capture() throws OrtException {
         requireComplete();

@@ -184,8 +184,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     private boolean makeRoom(InstalledMemory memory, long byteSize) {
         try {
             final AllocatorStats stats = memory.stats();
-            if (stats.bytesHeld() - stats.bytesInUse() >= byteSize
-                    && memory.shrink().bytesReleased() > 0) {
+            final long most = stats.limit() < 0 ? stats.bytesHeld() : stats.limit();
+            if (most - stats.bytesInUse() >= byteSize && memory.shrink().bytesReleased() > 0) {
                 return true;
             }
             final List<AllocatorSession> open;

@@ -188,7 +188,7 @@ class SessionSleepTest extends SimulatedSessions {
 
     @Test
     void aWakeThatAShrinkCannotServeLeavesTheMemoryOfRuns() throws OrtException {
-        install("arena.max_mem", String.valueOf(40 * MIB));
+        install("arena.max_mem", String.valueOf(34 * MIB));
         final AllocatorSession first = open(18 * MIB);
         first.sleep();
         final AllocatorSession second = open(18 * MIB);
@@ -199,6 +199,20 @@ class SessionSleepTest extends SimulatedSessions {
         run(first);
         assertTrue(second.isAsleep());
         assertEquals(unused, unused());
+    }
+
+    /** Its capture holds the monitor, which another session's wake needs to put this one to sleep. */
+    @Test
+    void aSessionThatSleepsIsNotWokenByACapture() throws OrtException {
+        install();
+        final AllocatorSession session = open(4 * MIB);
+        session.sleep();
+        assertThatThrownBy(session::beginCapture)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("fell asleep");
+        assertTrue(session.isAsleep());
+        run(session);
+        session.failCapture(session.beginCapture());
     }
 
     private long unused() {
