@@ -185,28 +185,6 @@ class SessionStreamsTest {
         assertTrue(views.getFirst().hasEnded());
     }
 
-    @Test
-    void aRunThatTakesAStreamOverEndsIt() throws InterruptedException {
-        streams.beginRun();
-        streams.of(FIRST);
-        final CountDownLatch isTaken = new CountDownLatch(1);
-        final CountDownLatch mayEnd = new CountDownLatch(1);
-        final Thread other = Thread.ofPlatform().start(() -> {
-            streams.beginRun();
-            assertSame(views.getFirst(), streams.of(FIRST));
-            isTaken.countDown();
-            assertDoesNotThrow(() -> mayEnd.await());
-            streams.endRun();
-        });
-        isTaken.await();
-        streams.endRun();
-        assertFalse(views.getFirst().isClosed());
-        mayEnd.countDown();
-        other.join();
-        assertEquals(1, views.getFirst().runEnds());
-        assertTrue(views.getFirst().isClosed());
-    }
-
     /** A stream of other code, such as of another library: the runs share it. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})

@@ -22,8 +22,9 @@ import org.jspecify.annotations.Nullable;
  * close succeeds or its allocator is closed: unavailable for a while, but never used by two.
  *
  * <p>A <em>view</em> is a stream that other code has created. Its close destroys nothing. If its owner has destroyed
- * the driver's stream before, calls that wait or record throw {@link IllegalStateException}, as far as the driver
- * reports it, and the close waits for the whole device.
+ * the driver's stream before, calls that wait or record throw {@link IllegalStateException}, and the close waits for
+ * the whole device, as far as the driver reports it: it may end the process instead. {@link #closeIdle} does not ask
+ * it.
  *
  * <p>While the stream is captured into a graph, calls that wait, record or close throw {@link StreamCaptureException},
  * before the driver is called: its call would invalidate the capture.
