@@ -452,6 +452,8 @@ class CudaSessionTest {
     @Nested
     class Sharing {
         private static final int SESSIONS = 8;
+        private static final int SHAPES = 61;
+        private static final int ROUNDS = 4;
 
         @Test
         void equalSessionsHaveTheirWeightsOnceAwakeAndAsleep() throws Exception {
@@ -468,42 +470,49 @@ class CudaSessionTest {
             }
         }
 
-        /** Prints how long runs take, with and without sharing. */
+        /** Prints how long runs take, with and without sharing, once each session has met each shape. */
         @Test
         void runsOfChangingShapesAreTheSame() throws Exception {
             final byte[] model = SmallModels.deep(16, 1);
             final Map<Integer, int[]> expected = new HashMap<>();
-            final List<List<Double>> millis = List.of(new ArrayList<>(), new ArrayList<>());
-            for (int round = 0; round < 6; round++) {
+            final List<List<Double>> medians = List.of(new ArrayList<>(), new ArrayList<>());
+            for (int round = 0; round < ROUNDS; round++) {
+                final int isShared = (round + round / 2) % 2; // without, with, with, without
                 final List<AllocatorSession> sessions = new ArrayList<>();
-                try (OnnxRuntimeAllocators memory = install(paged(String.valueOf(round % 2)))) {
+                final List<Double> millis = new ArrayList<>();
+                try (OnnxRuntimeAllocators memory = install(paged(String.valueOf(isShared)))) {
                     for (int i = 0; i < SESSIONS; i++) {
                         sessions.add(open(memory, model, "deep " + i));
                     }
-                    for (int run = 0; run < RUNS; run++) {
+                    for (int run = 0; run < SESSIONS * SHAPES + RUNS; run++) {
                         final AllocatorSession session = sessions.get(run % SESSIONS);
-                        final int rows = 1 + run * 7 % 61;
-                        final List<Double> times = millis.get(round % 2);
+                        final int rows = 1 + run * 7 % SHAPES;
                         final int[] output = SmallModels.runDeep(
                                 inputs -> {
                                     final long start = System.nanoTime();
                                     final OrtSession.Result result = session.run(inputs);
-                                    times.add((System.nanoTime() - start) / 1e6);
+                                    millis.add((System.nanoTime() - start) / 1e6);
                                     return result;
                                 },
                                 1,
                                 rows);
                         assertArrayEquals(expected.computeIfAbsent(rows, _ -> output), output);
                     }
+                    medians.get(isShared).add(Sleep.median(millis.subList(SESSIONS * SHAPES, millis.size())));
                     for (final AllocatorSession session : sessions) {
                         session.close();
                     }
                 }
             }
-            final double without = Sleep.median(millis.get(0));
-            final double with = Sleep.median(millis.get(1));
+            final double without = Sleep.median(medians.get(0));
+            final double with = Sleep.median(medians.get(1));
             System.out.printf(
-                    Locale.ROOT, "a run %.4f ms, with sharing %.4f ms = %.4f x%n", without, with, with / without);
+                    Locale.ROOT,
+                    "a run %.4f ms, with sharing %.4f ms = %.4f x; medians of rounds: %s%n",
+                    without,
+                    with,
+                    with / without,
+                    medians);
         }
 
         private void use(InstalledMemory gpu, List<AllocatorSession> sessions, Callable<AllocatorSession> open)
