@@ -306,8 +306,8 @@ class ShowCommandTest {
                 """.formatted(
                         allocator.formatted(",\"shared\":6291456,\"asleep\":3145728"), allocator.formatted("")));
         assertThat(Outcome.of("show", file.toString()).out())
-                .containsOnlyOnce("  shared  6.00 MiB")
-                .containsOnlyOnce("  asleep  3.00 MiB");
+                .containsOnlyOnce("  less shared  6.00 MiB")
+                .containsOnlyOnce("  less asleep  3.00 MiB");
         assertThat(Outcome.of("show", file.toString(), "--json", "-").out())
                 .containsOnlyOnce("\"shared\" : 6291456")
                 .containsOnlyOnce("\"asleep\" : 3145728");

@@ -5,6 +5,7 @@ import allocator.runtime.snapshot.Snapshot.AllocatorState;
 import allocator.runtime.snapshot.Snapshot.Failure;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorSnapshot.State;
+import allocator.spi.AllocatorStats.Counter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -104,12 +105,15 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
         if (isBudget) {
             facts.add(new Fact("charged", failure.inUse(), "of " + failure.limitedBy()));
         } else {
-            addAllocator(facts, failure, sums, isListed);
+            addAllocator(facts, failure, sums, allocator);
         }
         return new Diagnosis(cause, headline(cause, failure, sums), facts, advice(cause, failure, allocator, sums));
     }
 
-    private static void addAllocator(List<Fact> facts, Failure failure, Breakdown sums, boolean isListed) {
+    private static void addAllocator(
+            List<Fact> facts, Failure failure, Breakdown sums, Optional<AllocatorState> allocator) {
+        final boolean isListed =
+                allocator.filter(one -> one.missing().isEmpty()).isPresent();
         facts.add(new Fact("held", failure.held(), "taken from the device"));
         facts.add(new Fact(
                 "live",
@@ -117,6 +121,13 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
                 isListed
                         ? sums.liveBlocks() + (sums.liveBlocks() == 1 ? " block" : " blocks") + ", padding included"
                         : ""));
+        final long saved = allocator
+                .flatMap(one -> one.stats().counter("sharedBytes"))
+                .map(Counter::value)
+                .orElse(0L);
+        if (saved > 0) {
+            facts.add(new Fact("shared", saved, "what these blocks save by one copy; not in live and held"));
+        }
         if (isListed) {
             facts.add(new Fact("padding", sums.bytes(State.LIVE) - sums.requestedBytes(), "of live blocks"));
             facts.add(new Fact("waiting for a stream", sums.bytes(State.WAITING), "freed, and possibly still used"));

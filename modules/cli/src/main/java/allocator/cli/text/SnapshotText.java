@@ -137,7 +137,7 @@ public final class SnapshotText {
         }
         allocator.stats().counters().stream()
                 .filter(own -> own.value() > 0)
-                .forEach(own -> states.row(own.name().replace("Bytes", ""), Sizes.human(own.value()), "-"));
+                .forEach(own -> states.row("less " + own.name().replace("Bytes", ""), Sizes.human(own.value()), "-"));
         terminal.printTable(states);
         for (final Breakdown.By by : Breakdown.By.values()) {
             GroupTables.print(terminal, by, Breakdown.by(by, allocator), true);

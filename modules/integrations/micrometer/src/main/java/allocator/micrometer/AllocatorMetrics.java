@@ -20,6 +20,7 @@ import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BiConsumer;
@@ -33,7 +34,7 @@ import java.util.function.ToDoubleFunction;
  * <p>The gauges are {@code jvm.memory.used} (bytes of live blocks, padding included), {@code .committed} (bytes taken
  * from the device), {@code .limit} ({@code arena.max_mem}, if there is one), and, where the allocator counts them,
  * {@code .shared} (bytes that equal weights with one copy save) and {@code .asleep} (bytes of weights that are asleep).
- * {@code .failed.allocations} counts those that failed for lack of memory.
+ * {@code .failed.allocations} counts those that the allocator failed; budgets of sessions reject theirs before.
  *
  * <p>Each has the tags {@code jvm.memory.type}, the kind of the device such as {@code gpu}, and
  * {@code jvm.memory.pool.name}: provider, memory and user, such as {@code cuda-arena Cuda (gpu:0) bert}, with a number
@@ -52,6 +53,10 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
     public static final String OPEN_TELEMETRY = "jvm.memory";
 
     private static final String POOL_NAME = "jvm.memory.pool.name";
+
+    /** What some allocators count beyond others: name and description. */
+    private static final Map<String, String> OWN = Map.of(
+            "shared", "Bytes that equal weights with one copy save", "asleep", "Bytes of weights that are asleep");
 
     /** What the meters of this module show in each registry, of all binders: a registry may have one for several. */
     private static final Map<MeterRegistry, Map<Meter, Pools>> SHOWN =
@@ -83,7 +88,7 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
         if (prefix.isBlank()) {
             throw new IllegalArgumentException("the prefix of the meters is blank");
         }
-        this.source = source;
+        this.source = Objects.requireNonNull(source, "source");
         this.prefix = prefix;
     }
 
@@ -182,11 +187,11 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
                 gauge = gauge("limit", "The most bytes that are taken", allocator, unique, limit);
                 show.accept(gauge, limit);
             }
-            for (final String own : List.of("shared", "asleep")) {
+            for (final String own : OWN.keySet()) {
                 if (allocator.stats().counter(own + "Bytes").isPresent()) {
                     final Pools bytes = new Pools(stats ->
                             stats.counter(own + "Bytes").map(Counter::value).orElse(0L));
-                    gauge = gauge(own, "Bytes of weights that are " + own, allocator, unique, bytes);
+                    gauge = gauge(own, OWN.get(own), allocator, unique, bytes);
                     show.accept(gauge, bytes);
                 }
             }

@@ -383,11 +383,13 @@ public final class AllocatorSession implements AutoCloseable {
      *
      * @param idle how long, at least a millisecond
      * @throws IllegalArgumentException if it is shorter
+     * @throws IllegalStateException if the session has no such weights as {@link #sleep} needs
      */
     public void setIdleSleep(Duration idle) {
         if (idle.compareTo(Duration.ofMillis(1)) < 0) {
             throw new IllegalArgumentException("a session sleeps after " + idle + "; it is at least a millisecond");
         }
+        memory.requireWeights();
         final boolean isFirst = idleSleep == NEVER;
         idleSleep = idle.toNanos();
         if (isFirst) {

@@ -214,19 +214,22 @@ final class ExportedSession {
         return weights.stream().mapToLong(each -> each.bytesAwake(memory)).sum();
     }
 
-    /** Puts the weights to sleep, while no run is in flight. Returns their bytes. */
-    long sleep() {
-        streams.values().forEach(SessionStreams::flush);
-        final long byteSize =
-                weights.stream().mapToLong(each -> each.move(true)).sum();
-        if (byteSize == 0 && bytesAsleep() == 0) {
+    /** Throws an {@link IllegalStateException} if the session has no weights that can sleep. */
+    void requireWeights() {
+        if (bytesAsleep() == 0 && installed.stream().allMatch(memory -> bytesAwake(memory) == 0)) {
             throw new IllegalStateException("the session " + failures.session() + " has no GPU memory that can sleep: "
                     + (weights.isEmpty()
                             ? "give GpuMemory.of(\"cuda-arena\") the option arena.paged_reserves=1, which a device "
                                     + "without virtual memory cannot have"
                             : "it has no weights of 2 MiB or more there"));
         }
-        return byteSize;
+    }
+
+    /** Puts the weights to sleep, while no run is in flight. Returns their bytes. */
+    long sleep() {
+        requireWeights();
+        streams.values().forEach(SessionStreams::flush);
+        return weights.stream().mapToLong(each -> each.move(true)).sum();
     }
 
     /** Wakes the weights. Returns their bytes. */

@@ -114,8 +114,8 @@ final class HeldBlocks {
         reports.report(closed, uses, leaks -> snapshot(scope, null, leaks, memories, sessions));
     }
 
-    /** Describes an installation after a request has failed. */
-    static Snapshot snapshotAfter(Failure failure, Collection<InstalledMemory> memories) {
+    /** Describes an installation, after a request has failed if a failure is given. */
+    static Snapshot snapshot(@Nullable Failure failure, Collection<InstalledMemory> memories) {
         final Map<FailureLog, Long> liveBlocks = new LinkedHashMap<>();
         memories.stream()
                 .flatMap(memory -> memory.exports().stream())

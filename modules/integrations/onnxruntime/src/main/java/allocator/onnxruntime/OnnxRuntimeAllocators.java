@@ -22,6 +22,7 @@ import allocator.runtime.inspection.InspectionOptions;
 import allocator.runtime.inspection.LeakReports;
 import allocator.runtime.metrics.AllocatorListener;
 import allocator.runtime.metrics.Observation;
+import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.SessionState;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
@@ -493,6 +494,14 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         return inspection.observers().add(listener);
     }
 
+    /**
+     * {@return what the installed memories hold, chunk by chunk, with their sessions} May be called at any time; other
+     * calls wait for it as {@link allocator.spi.InspectableAllocator#inspect} says.
+     */
+    public Snapshot snapshot() {
+        return HeldBlocks.snapshot(null, memories);
+    }
+
     /** {@return what all sessions together have in use of the first memory, in requested bytes} */
     public long bytesInUse() {
         return memories.getFirst().bytesInUse();
@@ -789,7 +798,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                 NativeEnvironment registry, List<InstalledMemory> memories, HeldBlocks held) {
             final Inspection begun = new Inspection(
                     inspection,
-                    failure -> HeldBlocks.snapshotAfter(failure, memories),
+                    failure -> HeldBlocks.snapshot(failure, memories),
                     () -> memories.stream().map(memory -> memory.use(AllocatorReport.ENVIRONMENT)));
             try {
                 begun.begin();

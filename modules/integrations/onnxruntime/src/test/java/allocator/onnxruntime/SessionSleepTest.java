@@ -259,6 +259,8 @@ class SessionSleepTest extends SimulatedSessions {
         assertThrows(IllegalArgumentException.class, () -> session.setIdleSleep(Duration.ZERO));
         session.setIdleSleep(Duration.ofMillis(20));
         final AllocatorSession other = open(4 * MIB);
+        final AllocatorSession small = open(MIB);
+        assertThrows(IllegalStateException.class, () -> small.setIdleSleep(Duration.ofDays(1)));
         for (int i = 0; i < 2; i++) {
             while (!session.isAsleep()) {
                 Thread.sleep(1);

@@ -10,10 +10,13 @@ import allocator.runtime.EnvironmentBuilder;
 import allocator.runtime.metrics.AllocatorListener;
 import allocator.runtime.metrics.Observation;
 import allocator.runtime.metrics.ObservedAllocator;
+import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.AllocatorState;
+import allocator.runtime.snapshot.Snapshot.SessionState;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceType;
 import allocator.spi.OutOfMemoryException;
+import allocator.view.Diagnosis;
 import allocator.view.SnapshotFile;
 import allocator.view.recording.RecordedCalls;
 import java.io.IOException;
@@ -123,6 +126,7 @@ class SleepIsShownTest extends SimulatedSessions {
                 observed.remove(allocator);
             }
         });
+        assertThatThrownBy(() -> memory.observe(null)).isInstanceOf(NullPointerException.class);
         assertThat(observed).hasSize(memory.memories().size());
         final ObservedAllocator gpu = observed.getFirst();
         assertThat(gpu.memory()).isEqualTo(memory.gpu(0).info());
@@ -147,16 +151,25 @@ class SleepIsShownTest extends SimulatedSessions {
         openEqual();
         openEqual();
         session.sleep();
+        final Snapshot taken = memory.snapshot();
+        assertThat(taken.failure()).isNull();
+        assertThat(taken.sessions()).extracting(SessionState::liveBlocks).containsExactly(1L, 1L, 1L);
         exported(session).alloc(5 * WEIGHTS);
         final Path file;
         try (Stream<Path> files = Files.list(folder)) {
             file = files.findFirst().orElseThrow();
         }
-        final AllocatorState gpu = SnapshotFile.read(file).allocators().stream()
-                .filter(one -> one.memory().deviceType() == DeviceType.GPU)
-                .findFirst()
-                .orElseThrow();
-        assertThat(counter(gpu.stats(), "sharedBytes")).isEqualTo(WEIGHTS);
-        assertThat(counter(gpu.stats(), "asleepBytes")).isEqualTo(WEIGHTS);
+        final Snapshot read = SnapshotFile.read(file);
+        for (final Snapshot each : List.of(taken, read)) {
+            final AllocatorState gpu = each.allocators().stream()
+                    .filter(one -> one.memory().deviceType() == DeviceType.GPU)
+                    .findFirst()
+                    .orElseThrow();
+            assertThat(counter(gpu.stats(), "sharedBytes")).isEqualTo(WEIGHTS);
+            assertThat(counter(gpu.stats(), "asleepBytes")).isEqualTo(WEIGHTS);
+        }
+        assertThat(Diagnosis.of(read).orElseThrow().facts())
+                .extracting(Diagnosis.Fact::name, Diagnosis.Fact::bytes)
+                .contains(tuple("shared", WEIGHTS));
     }
 }

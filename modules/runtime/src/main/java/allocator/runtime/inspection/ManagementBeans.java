@@ -6,6 +6,7 @@ import allocator.runtime.metrics.AllocatorMXBean;
 import allocator.runtime.metrics.ObservedAllocator;
 import allocator.runtime.snapshot.Snapshot.User;
 import allocator.spi.AllocatorStats;
+import allocator.spi.AllocatorStats.Counter;
 import allocator.spi.MemoryInfo;
 import java.lang.management.ManagementFactory;
 import java.lang.ref.Cleaner;
@@ -185,6 +186,20 @@ final class ManagementBeans implements AllocatorListener {
         @Override
         public long getLargestFreeChunk() {
             return stats().largestFreeChunk();
+        }
+
+        private long counter(String name) {
+            return stats().counter(name).map(Counter::value).orElse(0L);
+        }
+
+        @Override
+        public long getSharedBytes() {
+            return counter("sharedBytes");
+        }
+
+        @Override
+        public long getAsleepBytes() {
+            return counter("asleepBytes");
         }
 
         @Override

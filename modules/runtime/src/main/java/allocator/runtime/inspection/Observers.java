@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -67,10 +68,10 @@ public final class Observers {
 
     /** Reports to a listener what is in use, from now on. */
     public Observation add(AllocatorListener listener) {
-        final Listening added = new Listening(listener);
+        final Listening added = new Listening(Objects.requireNonNull(listener, "listener"));
         synchronized (lock) {
             if (isEnded) {
-                throw new IllegalStateException("the environment is closed");
+                throw new IllegalStateException("what is to be observed is closed");
             }
             compare();
             final List<Observed> inUse = List.copyOf(known.values());

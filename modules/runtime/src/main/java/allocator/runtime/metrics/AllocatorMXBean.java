@@ -41,6 +41,12 @@ public interface AllocatorMXBean {
     /** {@return the bytes of the largest free chunk} */
     long getLargestFreeChunk();
 
+    /** {@return the bytes that blocks with one copy save} */
+    long getSharedBytes();
+
+    /** {@return the bytes of blocks whose pages are with the device, as sessions sleep} */
+    long getAsleepBytes();
+
     /** {@return the allocations so far} */
     long getAllocations();
 

@@ -82,6 +82,7 @@ class AllocatorBeansTest {
             assertThat(bean.getDevice())
                     .isEqualTo(session.allocator().info().location().toString());
             assertThat(bean.getBytesInUse()).isGreaterThanOrEqualTo(1000);
+            assertThat(bean.getSharedBytes() + bean.getAsleepBytes()).isZero();
             session.close();
             assertThat(beans()).as("a block is live").hasSize(open);
             session.allocator().free(address);
