@@ -4,6 +4,7 @@ import java.util.Set;
 import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.concurrent.locks.Lock;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 
 /** What instrumented code calls. Outside a simulated program, the methods do what they stand for. */
 public final class Points {
@@ -78,7 +79,7 @@ public final class Points {
 
     /** In place of {@code ConcurrentHashMap.newKeySet()}, whose order is another one in each run. */
     public static <T> Set<T> newKeySet() {
-        return new CopyOnWriteArraySet<>();
+        return new OrderedSet<>();
     }
 
     /** In place of {@link Lock#lock}. */
@@ -127,5 +128,19 @@ public final class Points {
     /** In place of {@code LockSupport.parkNanos(blocker, nanos)}. */
     public static void pause(Object blocker, long nanos) {
         pause();
+    }
+
+    /** A set in the order of insertion, whose filter may change the set, as with the set that it stands for. */
+    private static final class OrderedSet<T> extends CopyOnWriteArraySet<T> {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        public boolean removeIf(Predicate<? super T> filter) {
+            boolean isChanged = false;
+            for (final T each : this) {
+                isChanged |= filter.test(each) && remove(each);
+            }
+            return isChanged;
+        }
     }
 }
