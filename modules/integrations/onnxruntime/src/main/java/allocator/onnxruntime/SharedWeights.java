@@ -6,6 +6,7 @@ import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
 import allocator.spi.PagedReserves;
 import allocator.spi.RemappableReserves;
+import allocator.spi.UnsupportedMemoryException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.Optional;
@@ -24,6 +25,7 @@ final class SharedWeights {
 
     private final Allocator allocator;
     private final @Nullable PagedReserves reserves;
+    private volatile boolean isEnded;
     private volatile @Nullable String obstacle;
 
     SharedWeights(Allocator allocator, boolean areShared) {
@@ -31,6 +33,7 @@ final class SharedWeights {
         reserves = allocator.as(PagedReserves.class).orElse(null);
         if (!areShared) {
             obstacle = OnnxRuntimeAllocators.SHARE_WEIGHTS + " is not set for this memory";
+            isEnded = true;
         } else if (reserves == null) {
             end("its allocator cannot exchange the pages of reserves"
                     + (allocator.info().deviceType() == DeviceType.GPU
@@ -67,11 +70,16 @@ final class SharedWeights {
      * @throws DeviceException if the session has lost weights, as the device fails again and again
      */
     void share(ExportedAllocator export) {
-        if (obstacle != null) {
+        if (isEnded) {
             return;
         }
         try {
-            export.target().as(PagedReserves.class).ifPresent(export::share);
+            try {
+                export.target().as(PagedReserves.class).ifPresent(export::share);
+            } catch (UnsupportedMemoryException e) { // with those of other processes, for which it is not tried again
+                export.target().as(PagedReserves.class).ifPresent(export::share);
+                report(Failures.describe(e));
+            }
         } catch (Throwable e) {
             end(Failures.describe(e));
             final RemappableReserves pages =
@@ -85,9 +93,18 @@ final class SharedWeights {
     }
 
     private void end(String reason) {
+        isEnded = true;
+        report(reason);
+    }
+
+    private void report(String reason) {
         obstacle = reason;
         try {
-            LOG.log(Level.WARNING, "{0}: weights of further sessions are not shared: {1}", allocator.info(), reason);
+            LOG.log(
+                    Level.WARNING,
+                    "{0}: weights of further sessions are not shared as asked for: {1}",
+                    allocator.info(),
+                    reason);
         } catch (Throwable e) {
             // A log that fails fails no session.
         }

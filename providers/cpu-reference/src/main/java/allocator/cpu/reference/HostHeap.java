@@ -97,7 +97,8 @@ final class HostHeap {
         return (byteSize + LARGEST_PAGE - 1) & -LARGEST_PAGE;
     }
 
-    private static RuntimeException unexpected(Throwable e) {
+    /** Throws what is thrown in place of a call. */
+    static RuntimeException unexpected(Throwable e) {
         if (e instanceof RuntimeException runtime) {
             throw runtime;
         }

@@ -1,7 +1,6 @@
 package allocator.cpu.reference;
 
 import allocator.arena.page.PageSource;
-import allocator.provider.support.budget.Budget;
 import allocator.provider.support.internal.Failures;
 import allocator.provider.support.platform.OperatingSystem;
 import allocator.provider.support.platform.Platform;
@@ -95,7 +94,7 @@ final class HostPages implements PageSource {
         this.mappings = mappings;
         this.memory = memory;
         spare = pageBytes - linux.getpagesize();
-        file = new HostFile(linux, info, pageBytes, Budget.ofMemory(info));
+        file = new HostFile(linux, info, pageBytes);
         parked = new ParkedPages(linux, pageBytes, mappings);
         try {
             prepare();

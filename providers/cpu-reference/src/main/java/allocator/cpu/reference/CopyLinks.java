@@ -1,0 +1,130 @@
+package allocator.cpu.reference;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Map;
+import java.util.zip.CRC32C;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How processes of one user find each other's copies: by symbolic links {@code SIZE-CHECKSUM}, in a folder of the user,
+ * to descriptors of processes, {@code /proc/PID/fd/N}, so that opening one opens the file. A link promises nothing: its
+ * process may have been killed, and the numbers be those of others now. A file is taken for a copy only if it is sealed
+ * memory of the right size; the caller compares its bytes.
+ */
+final class CopyLinks {
+    private static final Path PROCESS = Path.of("/proc/self");
+
+    /** The mode of a folder to which its owner alone has access. */
+    private static final int OWNER_ONLY = 0x41C0;
+
+    private final Path parent;
+    private @Nullable Path folder;
+
+    /** @param parent has the folders of all users */
+    CopyLinks(Path parent) {
+        this.parent = parent;
+    }
+
+    /**
+     * Returns the link to a block's bytes, of which up to 2 GiB are read. The first call makes the folder, and removes
+     * links that lead nowhere.
+     *
+     * @throws IOException if that fails, or the folder is not the user's alone
+     */
+    Path of(MemorySegment block) throws IOException {
+        if (folder == null) {
+            folder = folder();
+        }
+        final CRC32C sum = new CRC32C();
+        final long summed = Math.min(block.byteSize(), Integer.MAX_VALUE);
+        sum.update(block.asSlice(0, summed).asByteBuffer());
+        return folder.resolve(block.byteSize() + "-" + Long.toHexString(sum.getValue()));
+    }
+
+    private Path folder() throws IOException {
+        final Object user = Files.getAttribute(PROCESS, "unix:uid");
+        final Path namespace = Files.readSymbolicLink(PROCESS.resolve("ns/pid")); // in which process numbers are valid
+        final String name =
+                "java.allocator-" + user + "-" + namespace.toString().replaceAll("\\D", "");
+        final Path made = parent.resolve(name);
+        try {
+            Files.createDirectory(
+                    made, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        } catch (FileAlreadyExistsException e) {
+            // It may be another user's.
+        }
+        final Map<String, Object> found = Files.readAttributes(made, "unix:uid,mode", LinkOption.NOFOLLOW_LINKS);
+        if (!found.equals(Map.of("uid", user, "mode", OWNER_ONLY))) {
+            throw new IOException(made + " is not a folder of the user " + user + " with mode 0700: " + found);
+        }
+        try (DirectoryStream<Path> links = Files.newDirectoryStream(made)) {
+            for (final Path link : links) {
+                removeStale(link);
+            }
+        }
+        return made;
+    }
+
+    /** Removes a link that does not lead to memory as of a copy; to open it could have effects. */
+    private static void removeStale(Path link) throws IOException {
+        try {
+            final Path file = Files.readSymbolicLink(Files.readSymbolicLink(link));
+            if (file.toString().startsWith("/memfd:java.allocator")) {
+                return;
+            }
+        } catch (IOException e) {
+            // Its process has ended.
+        }
+        Files.deleteIfExists(link);
+    }
+
+    /**
+     * Opens the file of a link, for the caller. Returns {@link HostFile#NONE} if that is no copy of a size in pages.
+     */
+    static int open(LinuxCalls linux, Path link, long byteSize) throws IOException {
+        removeStale(link);
+        final long file = linux.open(link.toString());
+        if (file >= 0) {
+            final long seals = linux.fcntl((int) file, LinuxCalls.F_GET_SEALS, 0);
+            final boolean isSealed = seals >= 0 && (seals & LinuxCalls.ALL_SEALS) == LinuxCalls.ALL_SEALS;
+            if (isSealed && Files.size(PROCESS.resolve("fd/" + file)) == byteSize) {
+                return (int) file;
+            }
+            linux.close((int) file);
+        }
+        return HostFile.NONE;
+    }
+
+    /** Makes a link to a file of this process. Returns whether there was none to that of another. */
+    static boolean add(Path link, int file) throws IOException {
+        removeStale(link);
+        try {
+            Files.createSymbolicLink(link, ofProcess(file));
+            return true;
+        } catch (FileAlreadyExistsException e) {
+            return false;
+        }
+    }
+
+    /** Removes a link if it leads to a file of this process. */
+    static void remove(Path link, int file) {
+        try {
+            if (Files.readSymbolicLink(link).equals(ofProcess(file))) {
+                Files.delete(link);
+            }
+        } catch (IOException e) {
+            // It is gone with the folder, or the next process removes it.
+        }
+    }
+
+    private static Path ofProcess(int file) {
+        return Path.of("/proc/" + ProcessHandle.current().pid() + "/fd/" + file);
+    }
+}
