@@ -94,10 +94,9 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      * matrix products, and not those of convolutions. On a GPU, by {@link GpuMemory#withOption}, it needs
      * {@code arena.paged_reserves=1} of {@code cuda-arena}, takes blocks of 2 MiB or more, and no session can write
      * them: that ends the work of the process on the GPU. Where the provider or the platform cannot do it, or it fails,
-     * sessions have weights of their own: {@link InstalledMemory#sharingObstacle}.
-     *
-     * <p>{@code machine}, with {@code cpu-reference} on Linux, gives them one copy with those of other processes of the
-     * user that have this option. Where that cannot be, they have one in this process.
+     * sessions have weights of their own: {@link InstalledMemory#sharingObstacle}. {@code machine}, which
+     * {@code cpu-reference} knows, gives those of all processes of the user with this value one copy, on Linux; where
+     * that cannot be done, it is {@code 1}.
      */
     public static final String SHARE_WEIGHTS = "memory.share_weights";
 

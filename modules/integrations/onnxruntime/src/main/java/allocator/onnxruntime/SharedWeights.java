@@ -25,17 +25,17 @@ final class SharedWeights {
 
     private final Allocator allocator;
     private final @Nullable PagedReserves reserves;
-    private volatile boolean isEnded;
+    private volatile boolean isSharing;
     private volatile @Nullable String obstacle;
 
     SharedWeights(Allocator allocator, boolean areShared) {
         this.allocator = allocator;
         reserves = allocator.as(PagedReserves.class).orElse(null);
+        isSharing = areShared && reserves != null;
         if (!areShared) {
             obstacle = OnnxRuntimeAllocators.SHARE_WEIGHTS + " is not set for this memory";
-            isEnded = true;
         } else if (reserves == null) {
-            end("its allocator cannot exchange the pages of reserves"
+            report("its allocator cannot exchange the pages of reserves"
                     + (allocator.info().deviceType() == DeviceType.GPU
                             ? "; cuda-arena can with arena.paged_reserves=1, on a device with virtual memory"
                             : ""));
@@ -65,23 +65,24 @@ final class SharedWeights {
     }
 
     /**
-     * Shares the weights of a session that was just opened. After a failure no more are shared.
+     * Shares the weights of a session that was just opened. After a failure no more are shared, or not with processes.
      *
      * @throws DeviceException if the session has lost weights, as the device fails again and again
      */
     void share(ExportedAllocator export) {
-        if (isEnded) {
+        if (!isSharing) {
             return;
         }
         try {
             try {
                 export.target().as(PagedReserves.class).ifPresent(export::share);
-            } catch (UnsupportedMemoryException e) { // with those of other processes, for which it is not tried again
+            } catch (UnsupportedMemoryException e) { // with other processes; the next call is without them
                 export.target().as(PagedReserves.class).ifPresent(export::share);
                 report(Failures.describe(e));
             }
         } catch (Throwable e) {
-            end(Failures.describe(e));
+            isSharing = false;
+            report(Failures.describe(e));
             final RemappableReserves pages =
                     allocator.as(RemappableReserves.class).orElse(null);
             export.forEach((address, byteSize, name) -> {
@@ -92,19 +93,10 @@ final class SharedWeights {
         }
     }
 
-    private void end(String reason) {
-        isEnded = true;
-        report(reason);
-    }
-
     private void report(String reason) {
         obstacle = reason;
         try {
-            LOG.log(
-                    Level.WARNING,
-                    "{0}: weights of further sessions are not shared as asked for: {1}",
-                    allocator.info(),
-                    reason);
+            LOG.log(Level.WARNING, "{0}: weights of sessions are not shared as set: {1}", allocator.info(), reason);
         } catch (Throwable e) {
             // A log that fails fails no session.
         }

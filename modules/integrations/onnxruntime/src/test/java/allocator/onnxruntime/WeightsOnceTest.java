@@ -14,6 +14,7 @@ import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.OrtSession.SessionOptions;
 import java.io.BufferedOutputStream;
+import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -58,9 +59,13 @@ class WeightsOnceTest {
     }
 
     private static OnnxRuntimeAllocators install(boolean isSharing) {
+        return install(isSharing ? "1" : "0");
+    }
+
+    private static OnnxRuntimeAllocators install(String sharing) {
         return OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
                 .provider("cpu-reference")
-                .option(OnnxRuntimeAllocators.SHARE_WEIGHTS, isSharing ? "1" : "0")
+                .option(OnnxRuntimeAllocators.SHARE_WEIGHTS, sharing)
                 .install();
     }
 
@@ -84,6 +89,9 @@ class WeightsOnceTest {
         final OrtEnvironment environment = OrtEnvironment.getEnvironment();
         if (name.equals("gibibyte")) {
             return Map.of("x", OnnxTensor.createTensor(environment, new float[][] {counting(LENGTH)}));
+        }
+        if (name.equals("quarter")) {
+            return Map.of("x", OnnxTensor.createTensor(environment, new float[][] {counting(LENGTH / 2)}));
         }
         final float[] image = counting(3 * 64 * 64);
         return Map.of(
@@ -204,6 +212,85 @@ class WeightsOnceTest {
         final Taken eight = Taken.by(model, 8, true, true);
         assertTrue(eight.held() <= 1.05 * one.held(), eight + " of " + one);
         assertTrue(eight.resident() <= 1.05 * one.resident(), eight + " of " + one);
+    }
+
+    /** What runs in several other processes at a time. */
+    public static final class Server {
+        private Server() {}
+
+        /** Opens a session of a model, and reports after each line that it reads. */
+        public static void main(String[] args) throws OrtException, IOException {
+            final Path model = Path.of(args[0]);
+            final Map<String, OnnxTensor> inputs = inputs(name(model));
+            try (OnnxRuntimeAllocators memory = install(args[1])) {
+                final long before = proportional();
+                final int ignored = System.in.read();
+                final long start = System.nanoTime();
+                final long startCpu = THREADS.getCurrentThreadCpuTime();
+                try (AllocatorSession session = open(memory, model, true)) {
+                    final long cpu = THREADS.getCurrentThreadCpuTime() - startCpu;
+                    final long nanos = System.nanoTime() - start;
+                    System.out.println(output(session, inputs) + " " + nanos / 1_000_000 + " " + cpu / 1_000_000);
+                    final int ignoredToo = System.in.read();
+                    System.out.println((proportional() - before) + " " + proportional() + " "
+                            + memory.memories().getFirst().sharingObstacle().orElse("shared"));
+                    final int last = System.in.read();
+                }
+            }
+        }
+    }
+
+    /** Three processes with a session each of four matrices of 64 MiB, opened one after the other or at once. */
+    @ParameterizedTest
+    @CsvSource({"0, false", "1, false", "machine, false", "1, true", "machine, true"})
+    void processesOfOneModel(String sharing, boolean isAtOnce) throws IOException, InterruptedException {
+        final Path model = folder.resolve("quarter.onnx");
+        if (!Files.exists(model)) {
+            writeMatrices(model, 4, LENGTH / 2);
+        }
+        final List<Process> processes = new ArrayList<>();
+        final List<BufferedReader> outputs = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            processes.add(OtherProcess.start(
+                    OtherProcess.NO_TELEMETRY,
+                    List.of(
+                            "--enable-native-access=ALL-UNNAMED",
+                            "-cp",
+                            OtherProcess.path(),
+                            Server.class.getName(),
+                            model.toString(),
+                            sharing)));
+            outputs.add(processes.get(i).inputReader());
+        }
+        Thread.sleep(3000); // until the JVMs have started
+        final List<String> opened = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            write(processes.get(i));
+            if (!isAtOnce) {
+                opened.add(outputs.get(i).readLine());
+            }
+        }
+        for (int i = 0; isAtOnce && i < 3; i++) {
+            opened.add(outputs.get(i).readLine());
+        }
+        long taken = 0;
+        for (int i = 0; i < 3; i++) {
+            write(processes.get(i));
+            final String line = outputs.get(i).readLine();
+            taken += Long.parseLong(line.substring(0, line.indexOf(' ')));
+            opened.set(i, opened.get(i) + " " + line);
+        }
+        System.out.printf("| %s | %s | %.1f | %s |%n", sharing, isAtOnce ? "at once" : "in turn", taken / MIB, opened);
+        for (final Process process : processes) {
+            write(process);
+            assertEquals(0, process.waitFor());
+        }
+        assertTrue(!sharing.equals("machine") || taken < 1.5 * (256 << 20), taken + " bytes");
+    }
+
+    private static void write(Process process) throws IOException {
+        process.getOutputStream().write('\n');
+        process.getOutputStream().flush();
     }
 
     /** Processor time of an opening and of a run, of sessions with and without sharing in turn. */

@@ -21,9 +21,6 @@ import org.jspecify.annotations.Nullable;
 final class CopyLinks {
     private static final Path PROCESS = Path.of("/proc/self");
 
-    /** The mode of a folder to which its owner alone has access. */
-    private static final int OWNER_ONLY = 0x41C0;
-
     private final Path parent;
     private @Nullable Path folder;
 
@@ -50,81 +47,58 @@ final class CopyLinks {
 
     private Path folder() throws IOException {
         final Object user = Files.getAttribute(PROCESS, "unix:uid");
-        final Path namespace = Files.readSymbolicLink(PROCESS.resolve("ns/pid")); // in which process numbers are valid
-        final String name =
-                "java.allocator-" + user + "-" + namespace.toString().replaceAll("\\D", "");
-        final Path made = parent.resolve(name);
+        final String space = String.valueOf(Files.readSymbolicLink(PROCESS.resolve("ns/pid"))); // of process numbers
+        final Path made = parent.resolve("java.allocator-" + user + "-" + space.replaceAll("\\D", ""));
         try {
             Files.createDirectory(
                     made, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
         } catch (FileAlreadyExistsException e) {
-            // It may be another user's.
+            // It may be that of another user.
         }
         final Map<String, Object> found = Files.readAttributes(made, "unix:uid,mode", LinkOption.NOFOLLOW_LINKS);
-        if (!found.equals(Map.of("uid", user, "mode", OWNER_ONLY))) {
+        if (!found.equals(Map.of("uid", user, "mode", 0x41C0))) { // a folder, of mode 0700
             throw new IOException(made + " is not a folder of the user " + user + " with mode 0700: " + found);
         }
         try (DirectoryStream<Path> links = Files.newDirectoryStream(made)) {
             for (final Path link : links) {
-                removeStale(link);
+                isLive(link);
             }
         }
         return made;
     }
 
-    /** Removes a link that does not lead to memory as of a copy; to open it could have effects. */
-    private static void removeStale(Path link) throws IOException {
+    /** Returns whether a link leads to memory as of a copy, and removes it otherwise: to open it could have effects. */
+    static boolean isLive(Path link) {
         try {
-            final Path file = Files.readSymbolicLink(Files.readSymbolicLink(link));
-            if (file.toString().startsWith("/memfd:java.allocator")) {
-                return;
+            if (Files.readSymbolicLink(Files.readSymbolicLink(link)).toString().startsWith("/memfd:java.allocator")) {
+                return true;
             }
         } catch (IOException e) {
             // Its process has ended.
         }
-        Files.deleteIfExists(link);
+        final boolean ignored = link.toFile().delete();
+        return false;
     }
 
-    /**
-     * Opens the file of a link, for the caller. Returns {@link HostFile#NONE} if that is no copy of a size in pages.
-     */
+    /** Opens the file of a link. Returns {@link HostFile#NONE} if that is no sealed file of memory of that size. */
     static int open(LinuxCalls linux, Path link, long byteSize) throws IOException {
-        removeStale(link);
-        final long file = linux.open(link.toString());
-        if (file >= 0) {
-            final long seals = linux.fcntl((int) file, LinuxCalls.F_GET_SEALS, 0);
-            final boolean isSealed = seals >= 0 && (seals & LinuxCalls.ALL_SEALS) == LinuxCalls.ALL_SEALS;
-            if (isSealed && Files.size(PROCESS.resolve("fd/" + file)) == byteSize) {
-                return (int) file;
-            }
-            linux.close((int) file);
+        final long file = isLive(link) ? linux.open(link.toString()) : HostFile.NONE;
+        final long seals = file < 0 ? 0 : linux.fcntl((int) file, LinuxCalls.F_GET_SEALS, 0);
+        final boolean isSealed = seals > 0 && (seals & LinuxCalls.ALL_SEALS) == LinuxCalls.ALL_SEALS;
+        if (isSealed && Files.size(PROCESS.resolve("fd/" + file)) == byteSize) {
+            return (int) file;
         }
+        linux.close((int) file);
         return HostFile.NONE;
     }
 
     /** Makes a link to a file of this process. Returns whether there was none to that of another. */
     static boolean add(Path link, int file) throws IOException {
-        removeStale(link);
+        final Path target = Path.of("/proc/" + ProcessHandle.current().pid() + "/fd/" + file);
         try {
-            Files.createSymbolicLink(link, ofProcess(file));
-            return true;
+            return !isLive(link) && Files.createSymbolicLink(link, target).equals(link);
         } catch (FileAlreadyExistsException e) {
             return false;
         }
-    }
-
-    /** Removes a link if it leads to a file of this process. */
-    static void remove(Path link, int file) {
-        try {
-            if (Files.readSymbolicLink(link).equals(ofProcess(file))) {
-                Files.delete(link);
-            }
-        } catch (IOException e) {
-            // It is gone with the folder, or the next process removes it.
-        }
-    }
-
-    private static Path ofProcess(int file) {
-        return Path.of("/proc/" + ProcessHandle.current().pid() + "/fd/" + file);
     }
 }

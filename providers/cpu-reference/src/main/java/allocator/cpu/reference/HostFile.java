@@ -108,7 +108,6 @@ final class HostFile {
             throw shortage("No file has that many pages", size);
         }
         budget.require(size * pageBytes, info);
-        boolean isCreated = false;
         try {
             pages.set(first, first + size); // before the call, as the Java heap may end
             if (first >= sizes.length) {
@@ -119,12 +118,10 @@ final class HostFile {
             if (first + size > end) {
                 setEnd(first + size);
             }
-            isCreated = true;
-        } finally {
-            if (!isCreated) {
-                pages.clear(first, first + size);
-                budget.release(size * pageBytes);
-            }
+        } catch (Throwable e) {
+            pages.clear(first, first + size);
+            budget.release(size * pageBytes);
+            throw e;
         }
         sizes[first] = size;
         if (first == lowestFree) {

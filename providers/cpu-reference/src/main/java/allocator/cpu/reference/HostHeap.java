@@ -97,7 +97,6 @@ final class HostHeap {
         return (byteSize + LARGEST_PAGE - 1) & -LARGEST_PAGE;
     }
 
-    /** Throws what is thrown in place of a call. */
     static RuntimeException unexpected(Throwable e) {
         if (e instanceof RuntimeException runtime) {
             throw runtime;

@@ -12,8 +12,6 @@ interface LinuxCalls {
 
     int F_ADD_SEALS = 1033;
     int F_GET_SEALS = 1034;
-
-    /** Keep a file's bytes, size and seals as they are. */
     int ALL_SEALS = 0xF;
 
     int FALLOC_FL_KEEP_SIZE = 1;

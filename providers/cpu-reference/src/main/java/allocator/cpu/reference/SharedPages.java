@@ -118,15 +118,15 @@ final class SharedPages {
                     .filter(each -> each.bytes.mismatch(block) < 0)
                     .findFirst()
                     .orElse(null);
-            if (copy == null) {
-                copy = used == null ? made(block, null) : foundOrMade(block, used.of(block));
-            } else if (used != null && copy.link != null) {
+            if (copy != null && copy.link != null && used != null) {
                 CopyLinks.add(copy.link, copy.file); // that of another process may have ended with it
+            } else if (copy == null) {
+                copy = used == null ? made(block, null) : foundOrMade(block, used.of(block));
             }
             links = used;
             return copy;
         } catch (IOException e) {
-            throw new UnsupportedMemoryException("blocks of " + info + " have no copy with other processes: " + e);
+            throw new UnsupportedMemoryException("blocks of " + info + " have copies of this process alone: " + e);
         }
     }
 
@@ -159,13 +159,14 @@ final class SharedPages {
         boolean isEqual = false;
         try {
             if (isNew) {
-                require("ftruncate", linux.ftruncate(file, copy.mappedBytes()), copy.byteSize);
+                require("ftruncate", linux.ftruncate(file, copy.mappedBytes()), copy);
                 final long filled = map(0, copy, READ_AND_WRITE, LinuxCalls.MAP_SHARED);
                 HostHeap.segment(filled, copy.byteSize).copyFrom(block);
-                require("munmap", linux.munmap(filled, copy.mappedBytes()), copy.byteSize); // or it cannot be sealed
+                require("munmap", linux.munmap(filled, copy.mappedBytes()), copy); // or it cannot be sealed
                 final long sealed = link == null ? 0 : linux.fcntl(file, LinuxCalls.F_ADD_SEALS, LinuxCalls.ALL_SEALS);
                 if (sealed < 0) {
-                    throw new UnsupportedMemoryException("memory cannot be sealed: fcntl failed with errno " + -sealed);
+                    throw new UnsupportedMemoryException(
+                            "no copy for other processes: fcntl fails with errno " + -sealed);
                 }
             }
             copy.bytes = HostHeap.segment(map(0, copy, LinuxCalls.PROT_READ, LinuxCalls.MAP_PRIVATE), copy.byteSize);
@@ -182,17 +183,14 @@ final class SharedPages {
 
     private void join(MemorySegment block, Copy copy) {
         blocks.put(block.address(), copy); // before the call, as the Java heap may end
-        boolean isMapped = false;
         try {
             map(block.address(), copy, READ_AND_WRITE, IN_PLACE);
-            isMapped = true;
-        } finally {
-            if (!isMapped) {
-                blocks.remove(block.address());
-                if (mapOwn(block.address(), copy) >= 0) { // the system may have unmapped it before it failed
-                    block.copyFrom(copy.bytes);
-                }
+        } catch (Throwable e) {
+            blocks.remove(block.address());
+            if (mapOwn(block.address(), copy) >= 0) { // the system may have unmapped it before it failed
+                block.copyFrom(copy.bytes);
             }
+            throw e;
         }
         savedBytes += copy.byteSize;
         copy.users++;
@@ -201,15 +199,11 @@ final class SharedPages {
 
     /** Maps a copy. Returns where. */
     private long map(long address, Copy copy, int protection, int flags) {
-        final long byteSize = copy.mappedBytes();
-        return require("mmap", linux.mmap(address, byteSize, protection, flags, copy.file, 0), byteSize);
+        return require("mmap", linux.mmap(address, copy.mappedBytes(), protection, flags, copy.file, 0), copy);
     }
 
-    private long require(String call, long result, long byteSize) {
-        if (result < 0) {
-            throw HostPages.mappingException(info, mappings, call, result, byteSize);
-        }
-        return result;
+    private long require(String call, long result, Copy copy) {
+        return HostPages.require(info, mappings, call, result, copy.byteSize);
     }
 
     /** Maps memory of its own in place of a block. Returns what the system does. */
@@ -228,7 +222,7 @@ final class SharedPages {
         if (copy == null) {
             return;
         }
-        require("mmap", mapOwn(address, copy), copy.byteSize);
+        require("mmap", mapOwn(address, copy), copy);
         blocks.remove(address);
         mappings.add(1 - MOST_MAPPINGS);
         copy.users--;
@@ -239,10 +233,10 @@ final class SharedPages {
     }
 
     private void end(Copy copy) {
-        if (copy.link != null) {
-            CopyLinks.remove(copy.link, copy.file);
-        }
         linux.close(copy.file); // closes it even where it fails
+        if (copy.link != null) {
+            CopyLinks.isLive(copy.link); // which removes that to the file
+        }
         savedBytes += copy.byteSize;
         copies.getOrDefault(copy.byteSize, new ArrayList<>()).remove(copy);
         if (copy.bytes.address() != 0) {
