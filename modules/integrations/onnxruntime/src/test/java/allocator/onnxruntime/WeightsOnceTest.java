@@ -37,6 +37,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What many sessions of one model take, with a copy of the weights each and with one: {@code weights-once.md}. */
 @Tag("thorough")
@@ -218,38 +219,47 @@ class WeightsOnceTest {
     public static final class Server {
         private Server() {}
 
-        /** Opens a session of a model, and reports after each line that it reads. */
+        /**
+         * Opens a session of a model after the first byte that it reads, prints what it takes, and ends after others.
+         */
         public static void main(String[] args) throws OrtException, IOException {
             final Path model = Path.of(args[0]);
             final Map<String, OnnxTensor> inputs = inputs(name(model));
             try (OnnxRuntimeAllocators memory = install(args[1])) {
                 final long before = proportional();
-                final int ignored = System.in.read();
-                final long start = System.nanoTime();
-                final long startCpu = THREADS.getCurrentThreadCpuTime();
+                require(System.in.read());
+                final long start = THREADS.getCurrentThreadCpuTime();
                 try (AllocatorSession session = open(memory, model, true)) {
-                    final long cpu = THREADS.getCurrentThreadCpuTime() - startCpu;
-                    final long nanos = System.nanoTime() - start;
-                    System.out.println(output(session, inputs) + " " + nanos / 1_000_000 + " " + cpu / 1_000_000);
-                    final int ignoredToo = System.in.read();
-                    System.out.println((proportional() - before) + " " + proportional() + " "
-                            + memory.memories().getFirst().sharingObstacle().orElse("shared"));
-                    final int last = System.in.read();
+                    final long cpu = THREADS.getCurrentThreadCpuTime() - start;
+                    System.out.println(output(session, inputs) + " " + cpu);
+                    require(System.in.read());
+                    System.out.println(proportional() - before);
+                    require(System.in.read());
                 }
             }
         }
+
+        private static void require(int read) {
+            assertTrue(read >= 0, "the other process has ended");
+        }
     }
 
-    /** Three processes with a session each of four matrices of 64 MiB, opened one after the other or at once. */
+    private static String ask(Process process, BufferedReader output) throws IOException {
+        process.getOutputStream().write('\n');
+        process.getOutputStream().flush();
+        return output.readLine();
+    }
+
+    /** Three processes with a session each of four matrices of 64 MiB. */
     @ParameterizedTest
-    @CsvSource({"0, false", "1, false", "machine, false", "1, true", "machine, true"})
-    void processesOfOneModel(String sharing, boolean isAtOnce) throws IOException, InterruptedException {
+    @ValueSource(strings = {"0", "1", "machine"})
+    void processesOfOneModel(String sharing) throws IOException, InterruptedException {
         final Path model = folder.resolve("quarter.onnx");
-        if (!Files.exists(model)) {
-            writeMatrices(model, 4, LENGTH / 2);
-        }
+        writeMatrices(model, 4, LENGTH / 2);
         final List<Process> processes = new ArrayList<>();
         final List<BufferedReader> outputs = new ArrayList<>();
+        final List<String> opened = new ArrayList<>();
+        final List<Long> millis = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
             processes.add(OtherProcess.start(
                     OtherProcess.NO_TELEMETRY,
@@ -261,36 +271,21 @@ class WeightsOnceTest {
                             model.toString(),
                             sharing)));
             outputs.add(processes.get(i).inputReader());
-        }
-        Thread.sleep(3000); // until the JVMs have started
-        final List<String> opened = new ArrayList<>();
-        for (int i = 0; i < 3; i++) {
-            write(processes.get(i));
-            if (!isAtOnce) {
-                opened.add(outputs.get(i).readLine());
-            }
-        }
-        for (int i = 0; isAtOnce && i < 3; i++) {
-            opened.add(outputs.get(i).readLine());
+            final String[] reply = ask(processes.get(i), outputs.get(i)).split(" ", -1);
+            opened.add(reply[0]);
+            millis.add(Long.parseLong(reply[1]) / 1_000_000);
         }
         long taken = 0;
         for (int i = 0; i < 3; i++) {
-            write(processes.get(i));
-            final String line = outputs.get(i).readLine();
-            taken += Long.parseLong(line.substring(0, line.indexOf(' ')));
-            opened.set(i, opened.get(i) + " " + line);
+            taken += Long.parseLong(ask(processes.get(i), outputs.get(i)));
         }
-        System.out.printf("| %s | %s | %.1f | %s |%n", sharing, isAtOnce ? "at once" : "in turn", taken / MIB, opened);
-        for (final Process process : processes) {
-            write(process);
-            assertEquals(0, process.waitFor());
+        System.out.printf("| %s | %.1f | %s |%n", sharing, taken / MIB, millis);
+        for (int i = 0; i < 3; i++) {
+            assertEquals(null, ask(processes.get(i), outputs.get(i)));
+            assertEquals(0, processes.get(i).waitFor());
+            assertEquals(opened.getFirst(), opened.get(i));
         }
         assertTrue(!sharing.equals("machine") || taken < 1.5 * (256 << 20), taken + " bytes");
-    }
-
-    private static void write(Process process) throws IOException {
-        process.getOutputStream().write('\n');
-        process.getOutputStream().flush();
     }
 
     /** Processor time of an opening and of a run, of sessions with and without sharing in turn. */

@@ -46,7 +46,8 @@ final class CopyLinks {
     }
 
     private Path folder() throws IOException {
-        final Object user = Files.getAttribute(PROCESS, "unix:uid");
+        final String status = Files.readString(PROCESS.resolve("status")); // /proc/self may have another owner
+        final int user = Integer.parseInt(status.replaceAll("(?s).*\nUid:\t\\d+\t(\\d+).*", "$1"));
         final String space = String.valueOf(Files.readSymbolicLink(PROCESS.resolve("ns/pid"))); // of process numbers
         final Path made = parent.resolve("java.allocator-" + user + "-" + space.replaceAll("\\D", ""));
         try {

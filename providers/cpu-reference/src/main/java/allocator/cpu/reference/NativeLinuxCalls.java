@@ -17,6 +17,7 @@ final class NativeLinuxCalls implements LinuxCalls {
     private static final Linker LINKER = Linker.nativeLinker();
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT;
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG;
+    private static final int CLOEXEC_NONBLOCK = 0x80800;
 
     private static final Pattern VERSION = Pattern.compile("(\\d{1,6})\\.(\\d{1,6})");
 
@@ -43,8 +44,6 @@ final class NativeLinuxCalls implements LinuxCalls {
 
     private static final MethodHandle MUNMAP = downcall("munmap", FunctionDescriptor.of(INT, LONG, LONG));
     private static final MethodHandle CLOSE = downcall("close", FunctionDescriptor.of(INT, INT));
-
-    private static final int CLOEXEC_NONBLOCK = 0x80800;
 
     private static final MemorySegment NAME = Arena.global().allocateFrom("java.allocator");
 
