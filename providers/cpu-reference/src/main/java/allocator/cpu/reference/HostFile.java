@@ -81,7 +81,7 @@ final class HostFile {
             throw new DeviceException(
                     "memfd_create failed, as the " + (opened == -LinuxCalls.EMFILE ? "process" : "system")
                             + " has too many open files (errno " + -opened + "); raise ulimit -n, or close what is "
-                            + "open: each arena with arena.policy=compact and each copy of shared weights needs a descriptor",
+                            + "open: arenas with arena.policy=compact and copies of shared weights need one each",
                     null);
         }
         if (opened < 0) {

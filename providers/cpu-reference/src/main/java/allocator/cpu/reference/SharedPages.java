@@ -100,13 +100,12 @@ final class SharedPages {
                     Shortage.ofDevice(info, byteSize, OutOfMemoryException.UNKNOWN));
         }
         final MemorySegment block = HostHeap.segment(address, byteSize);
-        final Copy copy = copyOf(block);
         try {
-            join(block, copy);
+            join(block, copyOf(block));
         } finally {
-            if (copy.users == 0) {
-                end(copy);
-            }
+            List.copyOf(copies.getOrDefault(byteSize, List.of())).stream()
+                    .filter(copy -> copy.users == 0) // as after a failure
+                    .forEach(this::end);
         }
     }
 
@@ -165,8 +164,7 @@ final class SharedPages {
                 require("munmap", linux.munmap(filled, copy.mappedBytes()), copy); // or it cannot be sealed
                 final long sealed = link == null ? 0 : linux.fcntl(file, LinuxCalls.F_ADD_SEALS, LinuxCalls.ALL_SEALS);
                 if (sealed < 0) {
-                    throw new UnsupportedMemoryException(
-                            "no copy for other processes: fcntl fails with errno " + -sealed);
+                    throw new UnsupportedMemoryException("fcntl cannot seal memory for processes, errno " + -sealed);
                 }
             }
             copy.bytes = HostHeap.segment(map(0, copy, LinuxCalls.PROT_READ, LinuxCalls.MAP_PRIVATE), copy.byteSize);
