@@ -25,7 +25,8 @@ public interface PagedReserves {
      * @param address the address of a reserve, whose bytes no other thread writes during the call
      * @return the bytes that went back to the device; {@code 0} if it is the first with its bytes or has one copy with
      *     others already, if it has less than {@link #LEAST_BYTES}, or if no live reserve starts there
-     * @throws UnsupportedMemoryException if the platform or the driver cannot do it
+     * @throws UnsupportedMemoryException if the platform or the driver cannot do it, or if a provider that does it for
+     *     several processes cannot: the next call is for this process alone
      * @throws OutOfMemoryException if memory, addresses, descriptors or mappings do not suffice now; nothing changes
      * @throws DeviceException if the driver fails otherwise; nothing changes, unless it fails so often that a reserve
      *     of {@link RemappableReserves} has lost its pages

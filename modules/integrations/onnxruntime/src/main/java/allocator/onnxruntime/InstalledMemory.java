@@ -105,7 +105,7 @@ public final class InstalledMemory {
     /**
      * {@return why equal weights of the next session will not have one copy with those of others, for a person to read;
      * empty if they will} That is not asked for, the allocator or the platform cannot do it, or it has failed: what is
-     * shared stays so then.
+     * shared stays so then. A failure with other processes alone leaves weights of this one shared.
      */
     public Optional<String> sharingObstacle() {
         return weights.obstacle();

@@ -95,7 +95,9 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      * matrix products, and not those of convolutions. On a GPU, by {@link GpuMemory#withOption}, it needs
      * {@code arena.paged_reserves=1} of {@code cuda-arena}, takes blocks of 2 MiB or more, and no session can write
      * them: that ends the work of the process on the GPU. Where the provider or the platform cannot do it, or it fails,
-     * sessions have weights of their own: {@link InstalledMemory#sharingObstacle}.
+     * sessions have weights of their own: {@link InstalledMemory#sharingObstacle}. {@code machine}, which
+     * {@code cpu-reference} knows, gives those of all processes of the user with this value one copy, on Linux; where
+     * that cannot be done, it is {@code 1}.
      */
     public static final String SHARE_WEIGHTS = "memory.share_weights";
 
@@ -650,6 +652,9 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         private static final OptionKey<Boolean> SHARING =
                 OptionKey.flag(SHARE_WEIGHTS, false, "1: equal weights of sessions have one copy");
 
+        private static final OptionKey<Boolean> CPU_SHARING = OptionKey.choice(
+                SHARE_WEIGHTS, false, Map.of("0", false, "1", true, "machine", true), SHARING.description());
+
         private final OrtEnvironment environment;
         private final Map<String, String> options = new TreeMap<>();
         private @Nullable EpFactory factory;
@@ -718,7 +723,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             if (key.equals(CALL_SITES.name())) {
                 callSites = CALL_SITES.parse(value, ORIGIN);
             } else if (key.equals(SHARE_WEIGHTS)) {
-                sharesWeights = SHARING.parse(value, ORIGIN);
+                sharesWeights = CPU_SHARING.parse(value, ORIGIN);
+                options.compute(key, (_, _) -> value.equals("machine") ? value : null); // which is up to the provider
             } else if (!inspection.set(key, value)) {
                 options.put(key, value);
             }

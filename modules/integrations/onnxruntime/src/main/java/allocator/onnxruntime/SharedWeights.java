@@ -6,6 +6,7 @@ import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
 import allocator.spi.PagedReserves;
 import allocator.spi.RemappableReserves;
+import allocator.spi.UnsupportedMemoryException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.Optional;
@@ -24,15 +25,17 @@ final class SharedWeights {
 
     private final Allocator allocator;
     private final @Nullable PagedReserves reserves;
+    private volatile boolean isSharing;
     private volatile @Nullable String obstacle;
 
     SharedWeights(Allocator allocator, boolean areShared) {
         this.allocator = allocator;
         reserves = allocator.as(PagedReserves.class).orElse(null);
+        isSharing = areShared && reserves != null;
         if (!areShared) {
             obstacle = OnnxRuntimeAllocators.SHARE_WEIGHTS + " is not set for this memory";
         } else if (reserves == null) {
-            end("its allocator cannot exchange the pages of reserves"
+            report("its allocator cannot exchange the pages of reserves"
                     + (allocator.info().deviceType() == DeviceType.GPU
                             ? "; cuda-arena can with arena.paged_reserves=1, on a device with virtual memory"
                             : ""));
@@ -62,18 +65,24 @@ final class SharedWeights {
     }
 
     /**
-     * Shares the weights of a session that was just opened. After a failure no more are shared.
+     * Shares the weights of a session that was just opened. After a failure no more are shared, or not with processes.
      *
      * @throws DeviceException if the session has lost weights, as the device fails again and again
      */
     void share(ExportedAllocator export) {
-        if (obstacle != null) {
+        if (!isSharing) {
             return;
         }
         try {
-            export.target().as(PagedReserves.class).ifPresent(export::share);
+            try {
+                export.target().as(PagedReserves.class).ifPresent(export::share);
+            } catch (UnsupportedMemoryException e) { // with other processes; the next call is without them
+                export.target().as(PagedReserves.class).ifPresent(export::share);
+                report(Failures.describe(e));
+            }
         } catch (Throwable e) {
-            end(Failures.describe(e));
+            isSharing = false;
+            report(Failures.describe(e));
             final RemappableReserves pages =
                     allocator.as(RemappableReserves.class).orElse(null);
             export.forEach((address, byteSize, name) -> {
@@ -84,10 +93,10 @@ final class SharedWeights {
         }
     }
 
-    private void end(String reason) {
+    private void report(String reason) {
         obstacle = reason;
         try {
-            LOG.log(Level.WARNING, "{0}: weights of further sessions are not shared: {1}", allocator.info(), reason);
+            LOG.log(Level.WARNING, "{0}: weights of sessions are not shared as set: {1}", allocator.info(), reason);
         } catch (Throwable e) {
             // A log that fails fails no session.
         }

@@ -29,6 +29,15 @@ final class OtherProcess {
      */
     static String run(Map<String, String> environment, List<String> arguments)
             throws IOException, InterruptedException {
+        final Process process = start(environment, arguments);
+        final String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertTrue(process.waitFor(5, TimeUnit.MINUTES), output);
+        assertEquals(0, process.exitValue(), output);
+        return output;
+    }
+
+    /** Starts the same Java, to be ended by the caller. */
+    static Process start(Map<String, String> environment, List<String> arguments) throws IOException {
         final List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(OwnJvm.QUICK);
@@ -37,11 +46,7 @@ final class OtherProcess {
         final ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
         builder.environment().keySet().removeAll(NO_TELEMETRY.keySet());
         builder.environment().putAll(environment);
-        final Process process = builder.start();
-        final String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertTrue(process.waitFor(5, TimeUnit.MINUTES), output);
-        assertEquals(0, process.exitValue(), output);
-        return output;
+        return builder.start();
     }
 
     /** The modules and classes of this test, as a path of classes or of modules. */

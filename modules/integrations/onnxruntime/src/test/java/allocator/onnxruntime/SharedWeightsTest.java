@@ -20,6 +20,7 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.PagedReserves;
 import allocator.spi.SyncStream;
+import allocator.spi.UnsupportedMemoryException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -49,6 +50,25 @@ class SharedWeightsTest {
             shares++;
             throw new OutOfMemoryException(
                     "the test has no mapping", Shortage.ofDevice(info(), LEAST_BYTES, OutOfMemoryException.UNKNOWN));
+        }
+
+        @Override
+        public long sharedBytes() {
+            return 0;
+        }
+    }
+
+    /** Fails once, as a provider does that cannot share with other processes. */
+    private static final class Alone extends HeapAllocator implements PagedReserves {
+        private int shares;
+
+        @Override
+        public long share(long address) {
+            shares++;
+            if (shares == 1) {
+                throw new UnsupportedMemoryException("the test has no other process");
+            }
+            return 0;
         }
 
         @Override
@@ -233,6 +253,26 @@ class SharedWeightsTest {
             assertEquals(1, allocator.shares);
             final String obstacle = cpu(memory).sharingObstacle().orElseThrow();
             assertTrue(obstacle.contains("the test has no mapping"), obstacle);
+        }
+    }
+
+    @Test
+    void withoutOtherProcessesWeightsOfThisOneAreShared() throws OrtException {
+        final Alone allocator = new Alone();
+        try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
+                        .allocator(allocator)
+                        .option(OnnxRuntimeAllocators.SHARE_WEIGHTS, "1")
+                        .install();
+                AllocatorSession first = Sessions.open(memory)) {
+            final int shares = allocator.shares;
+            assertTrue(shares > 1, "the weights of the first session are not shared");
+            final String obstacle = cpu(memory).sharingObstacle().orElseThrow();
+            assertTrue(obstacle.contains("the test has no other process"), obstacle);
+            try (AllocatorSession second = Sessions.open(memory)) {
+                assertArrayEquals(run(first), run(second));
+                assertEquals(2 * shares - 1, allocator.shares);
+            }
+            assertEquals(Optional.of(obstacle), cpu(memory).sharingObstacle());
         }
     }
 

@@ -14,6 +14,7 @@ import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.OrtSession.SessionOptions;
 import java.io.BufferedOutputStream;
+import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -36,6 +37,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What many sessions of one model take, with a copy of the weights each and with one: {@code weights-once.md}. */
 @Tag("thorough")
@@ -58,9 +60,13 @@ class WeightsOnceTest {
     }
 
     private static OnnxRuntimeAllocators install(boolean isSharing) {
+        return install(isSharing ? "1" : "0");
+    }
+
+    private static OnnxRuntimeAllocators install(String sharing) {
         return OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
                 .provider("cpu-reference")
-                .option(OnnxRuntimeAllocators.SHARE_WEIGHTS, isSharing ? "1" : "0")
+                .option(OnnxRuntimeAllocators.SHARE_WEIGHTS, sharing)
                 .install();
     }
 
@@ -84,6 +90,9 @@ class WeightsOnceTest {
         final OrtEnvironment environment = OrtEnvironment.getEnvironment();
         if (name.equals("gibibyte")) {
             return Map.of("x", OnnxTensor.createTensor(environment, new float[][] {counting(LENGTH)}));
+        }
+        if (name.equals("quarter")) {
+            return Map.of("x", OnnxTensor.createTensor(environment, new float[][] {counting(LENGTH / 2)}));
         }
         final float[] image = counting(3 * 64 * 64);
         return Map.of(
@@ -204,6 +213,79 @@ class WeightsOnceTest {
         final Taken eight = Taken.by(model, 8, true, true);
         assertTrue(eight.held() <= 1.05 * one.held(), eight + " of " + one);
         assertTrue(eight.resident() <= 1.05 * one.resident(), eight + " of " + one);
+    }
+
+    /** What runs in several other processes at a time. */
+    public static final class Server {
+        private Server() {}
+
+        /**
+         * Opens a session of a model after the first byte that it reads, prints what it takes, and ends after others.
+         */
+        public static void main(String[] args) throws OrtException, IOException {
+            final Path model = Path.of(args[0]);
+            final Map<String, OnnxTensor> inputs = inputs(name(model));
+            try (OnnxRuntimeAllocators memory = install(args[1])) {
+                final long before = proportional();
+                require(System.in.read());
+                final long start = THREADS.getCurrentThreadCpuTime();
+                try (AllocatorSession session = open(memory, model, true)) {
+                    final long cpu = THREADS.getCurrentThreadCpuTime() - start;
+                    System.out.println(output(session, inputs) + " " + cpu);
+                    require(System.in.read());
+                    System.out.println(proportional() - before);
+                    require(System.in.read());
+                }
+            }
+        }
+
+        private static void require(int read) {
+            assertTrue(read >= 0, "the other process has ended");
+        }
+    }
+
+    private static String ask(Process process, BufferedReader output) throws IOException {
+        process.getOutputStream().write('\n');
+        process.getOutputStream().flush();
+        return output.readLine();
+    }
+
+    /** Three processes with a session each of four matrices of 64 MiB. */
+    @ParameterizedTest
+    @ValueSource(strings = {"0", "1", "machine"})
+    void processesOfOneModel(String sharing) throws IOException, InterruptedException {
+        final Path model = folder.resolve("quarter.onnx");
+        writeMatrices(model, 4, LENGTH / 2);
+        final List<Process> processes = new ArrayList<>();
+        final List<BufferedReader> outputs = new ArrayList<>();
+        final List<String> opened = new ArrayList<>();
+        final List<Long> millis = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            processes.add(OtherProcess.start(
+                    OtherProcess.NO_TELEMETRY,
+                    List.of(
+                            "--enable-native-access=ALL-UNNAMED",
+                            "-cp",
+                            OtherProcess.path(),
+                            Server.class.getName(),
+                            model.toString(),
+                            sharing)));
+            outputs.add(processes.get(i).inputReader());
+            final String[] reply = ask(processes.get(i), outputs.get(i)).split(" ", -1);
+            opened.add(reply[0]);
+            millis.add(Long.parseLong(reply[1]) / 1_000_000);
+        }
+        long taken = 0;
+        for (int i = 0; i < 3; i++) {
+            taken += Long.parseLong(ask(processes.get(i), outputs.get(i)));
+        }
+        System.out.printf("| %s | %.1f | %s |%n", sharing, taken / MIB, millis);
+        for (int i = 0; i < 3; i++) {
+            assertEquals(null, ask(processes.get(i), outputs.get(i)));
+            assertEquals(0, processes.get(i).waitFor());
+            assertEquals(opened.getFirst(), opened.get(i));
+        }
+        assertTrue(!sharing.equals("machine") || taken < 1.5 * (256 << 20), taken + " bytes");
     }
 
     /** Processor time of an opening and of a run, of sessions with and without sharing in turn. */

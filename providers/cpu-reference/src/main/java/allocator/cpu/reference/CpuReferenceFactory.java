@@ -28,6 +28,7 @@ import allocator.spi.OptionKey;
 import allocator.spi.SyncStream;
 import allocator.spi.UnknownAllocatorException;
 import allocator.spi.UnsupportedMemoryException;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -49,8 +50,10 @@ public final class CpuReferenceFactory implements EpFactory {
     private static final MemoryInfo DEFAULT_MEMORY = new MemoryInfo("Cpu", HOST, BYTE_ALIGNMENT, AllocatorType.DEVICE);
     private static final MemoryInfo READ_ONLY_MEMORY =
             new MemoryInfo("CpuReadOnly", HOST, BYTE_ALIGNMENT, AllocatorType.READ_ONLY);
+    private static final OptionKey<Boolean> FOR_PROCESSES = OptionKey.choice(
+            "memory.share_weights", false, Map.of("0", false, "1", false, "machine", true), "machine: all processes");
     private static final List<OptionKey<?>> OPTION_KEYS = Stream.of(
-                    List.<OptionKey<?>>of(OptionKey.EXCLUSIVE), ArenaOptions.KEYS, BumpOptions.KEYS)
+                    List.<OptionKey<?>>of(OptionKey.EXCLUSIVE, FOR_PROCESSES), ArenaOptions.KEYS, BumpOptions.KEYS)
             .flatMap(List::stream)
             .toList();
 
@@ -148,7 +151,7 @@ public final class CpuReferenceFactory implements EpFactory {
 
     private CpuAllocator acquire(MemoryInfo info, AllocatorOptions options, Supplier<CpuArena> newArena) {
         if (info.equals(READ_ONLY_MEMORY)) {
-            return references.acquireExclusive(() -> new HostAllocator(READ_ONLY_MEMORY, heap));
+            return references.acquireExclusive(() -> new HostAllocator(READ_ONLY_MEMORY, heap, null));
         }
         if (!info.equals(DEFAULT_MEMORY)) {
             throw new UnsupportedMemoryException(
@@ -160,7 +163,8 @@ public final class CpuReferenceFactory implements EpFactory {
     }
 
     private CpuArena newArena(AllocatorOptions options, AllocatorOptions served, ArenaConfig config, ArenaPlans plans) {
-        final HostAllocator upstream = new HostAllocator(DEFAULT_MEMORY, heap);
+        final HostAllocator upstream = new HostAllocator(
+                DEFAULT_MEMORY, heap, options.get(FOR_PROCESSES) ? new CopyLinks(Path.of("/dev/shm")) : null);
         return switch (options.get(BumpOptions.KIND)) {
             case BFC -> {
                 final AllocatorOptions effective =

@@ -4,6 +4,7 @@ import allocator.provider.support.platform.Platform;
 import allocator.spi.AllocatorException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.UnsupportedMemoryException;
+import org.jspecify.annotations.Nullable;
 
 /** Where host memory comes from: {@link HostHeap}, but for tests. */
 interface Heap {
@@ -20,8 +21,8 @@ interface Heap {
         }
 
         @Override
-        public SharedPages share(MemoryInfo info) {
-            return new SharedPages(HostPages.nativeCalls(Platform.current()), info, ProcessMappings.PROCESS);
+        public SharedPages share(MemoryInfo info, @Nullable CopyLinks links) {
+            return new SharedPages(HostPages.nativeCalls(Platform.current()), info, ProcessMappings.PROCESS, links);
         }
 
         @Override
@@ -38,9 +39,10 @@ interface Heap {
     /**
      * Returns what gives blocks of {@link allocator.spi.PagedReserves#LEAST_BYTES} or more one copy.
      *
-     * @throws AllocatorException if the system cannot do it, or has no descriptor left
+     * @param links by which blocks of other processes have it too; {@code null} if they are not to
+     * @throws AllocatorException if the system cannot do it
      */
-    default SharedPages share(MemoryInfo info) {
+    default SharedPages share(MemoryInfo info, @Nullable CopyLinks links) {
         throw new UnsupportedMemoryException("this memory of " + info + " is not mapped, and cannot be shared");
     }
 

@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
 final class HostAllocator implements CpuAllocator, InspectableAllocator, PagedReserves, UnreturnedMemory {
     private final MemoryInfo info;
     private final Heap heap;
+    private final @Nullable CopyLinks links;
     private final Object lock = new Object();
     private final BlockLedger<Void> ledger;
 
@@ -31,9 +32,10 @@ final class HostAllocator implements CpuAllocator, InspectableAllocator, PagedRe
     private volatile long sharedBytes;
     private volatile boolean isClosed;
 
-    HostAllocator(MemoryInfo info, Heap heap) {
+    HostAllocator(MemoryInfo info, Heap heap, @Nullable CopyLinks links) {
         this.info = info;
         this.heap = heap;
+        this.links = links;
         ledger = BlockLedger.charging(info, this::giveBack);
         heap.prepare();
     }
@@ -106,7 +108,7 @@ final class HostAllocator implements CpuAllocator, InspectableAllocator, PagedRe
                 return 0;
             }
             if (shared == null) {
-                shared = heap.share(info);
+                shared = heap.share(info, links);
             }
             final long before = sharedBytes;
             try {
@@ -175,9 +177,6 @@ final class HostAllocator implements CpuAllocator, InspectableAllocator, PagedRe
         synchronized (lock) {
             isClosed = true;
             ledger.returnAll();
-            if (shared != null) {
-                shared.close();
-            }
         }
     }
 

@@ -60,28 +60,28 @@ final class HostFile {
     /**
      * Opens a file without pages.
      *
-     * @param budget charged with the pages
      * @throws UnsupportedMemoryException if the system has no such files
      */
-    HostFile(LinuxCalls linux, MemoryInfo info, long pageBytes, Budget budget) {
+    HostFile(LinuxCalls linux, MemoryInfo info, long pageBytes) {
         this.linux = linux;
         this.info = info;
         this.pageBytes = pageBytes;
-        this.budget = budget;
+        budget = Budget.ofMemory(info);
         descriptor = open(linux);
     }
 
     /** Opens a file whose contents cannot be executed, as some systems demand and older ones do not know. */
-    private static int open(LinuxCalls linux) {
-        long opened = linux.memfdCreate(LinuxCalls.MFD_CLOEXEC | LinuxCalls.MFD_NOEXEC_SEAL);
+    static int open(LinuxCalls linux) {
+        final int flags = LinuxCalls.MFD_CLOEXEC | LinuxCalls.MFD_ALLOW_SEALING;
+        long opened = linux.memfdCreate(flags | LinuxCalls.MFD_NOEXEC_SEAL);
         if (opened == -LinuxCalls.EINVAL) {
-            opened = linux.memfdCreate(LinuxCalls.MFD_CLOEXEC);
+            opened = linux.memfdCreate(flags);
         }
         if (opened == -LinuxCalls.EMFILE || opened == -LinuxCalls.ENFILE) {
             throw new DeviceException(
                     "memfd_create failed, as the " + (opened == -LinuxCalls.EMFILE ? "process" : "system")
                             + " has too many open files (errno " + -opened + "); raise ulimit -n, or close what is "
-                            + "open: each arena with arena.policy=compact or shared weights needs a descriptor",
+                            + "open: arenas with arena.policy=compact and copies of shared weights need one each",
                     null);
         }
         if (opened < 0) {
@@ -108,7 +108,6 @@ final class HostFile {
             throw shortage("No file has that many pages", size);
         }
         budget.require(size * pageBytes, info);
-        boolean isCreated = false;
         try {
             pages.set(first, first + size); // before the call, as the Java heap may end
             if (first >= sizes.length) {
@@ -119,12 +118,10 @@ final class HostFile {
             if (first + size > end) {
                 setEnd(first + size);
             }
-            isCreated = true;
-        } finally {
-            if (!isCreated) {
-                pages.clear(first, first + size);
-                budget.release(size * pageBytes);
-            }
+        } catch (Throwable e) {
+            pages.clear(first, first + size);
+            budget.release(size * pageBytes);
+            throw e;
         }
         sizes[first] = size;
         if (first == lowestFree) {

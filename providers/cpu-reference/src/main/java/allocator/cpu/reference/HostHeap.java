@@ -97,7 +97,7 @@ final class HostHeap {
         return (byteSize + LARGEST_PAGE - 1) & -LARGEST_PAGE;
     }
 
-    private static RuntimeException unexpected(Throwable e) {
+    static RuntimeException unexpected(Throwable e) {
         if (e instanceof RuntimeException runtime) {
             throw runtime;
         }

@@ -1,11 +1,9 @@
 package allocator.cpu.reference;
 
 import allocator.arena.page.PageSource;
-import allocator.provider.support.budget.Budget;
 import allocator.provider.support.internal.Failures;
 import allocator.provider.support.platform.OperatingSystem;
 import allocator.provider.support.platform.Platform;
-import allocator.spi.AllocatorException;
 import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
@@ -95,7 +93,7 @@ final class HostPages implements PageSource {
         this.mappings = mappings;
         this.memory = memory;
         spare = pageBytes - linux.getpagesize();
-        file = new HostFile(linux, info, pageBytes, Budget.ofMemory(info));
+        file = new HostFile(linux, info, pageBytes);
         parked = new ParkedPages(linux, pageBytes, mappings);
         try {
             prepare();
@@ -163,15 +161,13 @@ final class HostPages implements PageSource {
                 : failure;
     }
 
-    private AllocatorException mappingException(String call, long result, long byteSize) {
-        return mappingException(info, mappings, call, result, byteSize);
-    }
-
-    /** Returns the failure of a call that changes mappings of a memory. */
-    static AllocatorException mappingException(
-            MemoryInfo info, ProcessMappings mappings, String call, long result, long byteSize) {
+    /** Returns what a call that maps a memory has returned, unless it has failed. */
+    static long require(MemoryInfo info, ProcessMappings mappings, String call, long result, long byteSize) {
+        if (result >= 0) {
+            return result;
+        }
         final String message = mappingFailure(mappings, call, result);
-        return result == -LinuxCalls.ENOMEM
+        throw result == -LinuxCalls.ENOMEM
                 ? new OutOfMemoryException(message, Shortage.ofDevice(info, byteSize, OutOfMemoryException.UNKNOWN))
                 : new DeviceException(message, null);
     }
@@ -200,23 +196,17 @@ final class HostPages implements PageSource {
         }
         final HostRange range = new HostRange(mappings, byteSize, byteSize + spare, pageBytes);
         ranges.add(range); // before the call, as the Java heap may end
-        boolean isReserved = false;
         try {
             final long reserved = linux.mmap(0, range.reservedBytes(), LinuxCalls.PROT_NONE, RESERVED, NO_FILE, 0);
             if (reserved == -LinuxCalls.ENOMEM && hasMappings()) {
                 throw shortage(
                         "The process has no range of " + byteSize + " bytes of addresses left (ulimit -v)", byteSize);
             }
-            if (reserved < 0) {
-                throw mappingException("mmap", reserved, byteSize);
-            }
-            range.reservedAt(reserved);
-            isReserved = true;
+            range.reservedAt(require(info, mappings, "mmap", reserved, byteSize));
             return range.address();
-        } finally {
-            if (!isReserved) {
-                ranges.removeLast();
-            }
+        } catch (Throwable e) {
+            ranges.removeLast();
+            throw e;
         }
     }
 
@@ -283,9 +273,7 @@ final class HostPages implements PageSource {
         if (result == -LinuxCalls.ENOMEM) {
             range.clear(index, size);
         }
-        if (result < 0) {
-            throw mappingException("mmap", result, size * pageBytes);
-        }
+        require(info, mappings, "mmap", result, size * pageBytes);
         file.setMapped(first, address);
     }
 

@@ -7,7 +7,12 @@ package allocator.cpu.reference;
  */
 interface LinuxCalls {
     int MFD_CLOEXEC = 1;
+    int MFD_ALLOW_SEALING = 2;
     int MFD_NOEXEC_SEAL = 8;
+
+    int F_ADD_SEALS = 1033;
+    int F_GET_SEALS = 1034;
+    int ALL_SEALS = 0xF;
 
     int FALLOC_FL_KEEP_SIZE = 1;
     int FALLOC_FL_PUNCH_HOLE = 2;
@@ -41,6 +46,11 @@ interface LinuxCalls {
 
     /** Creates a file that is memory and has no name; the name is for people who look at the process. */
     long memfdCreate(int flags);
+
+    /** Opens a file to read it, without waiting for it. */
+    long open(String path);
+
+    long fcntl(int file, int command, int argument);
 
     long ftruncate(int file, long byteSize);
 

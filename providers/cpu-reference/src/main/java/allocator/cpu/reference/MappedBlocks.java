@@ -60,14 +60,11 @@ final class MappedBlocks {
         }
         if (address != 0) {
             final int before = mapped.size();
-            boolean isNoted = false;
             try {
                 add(mapped, address, address + byteSize);
-                isNoted = true;
-            } finally {
-                if (!isNoted) { // the Java heap has ended
-                    calls.unmap(address, byteSize);
-                }
+            } catch (Throwable e) { // the Java heap has ended
+                calls.unmap(address, byteSize);
+                throw e;
             }
             mappings.add(mapped.size() - before);
         }

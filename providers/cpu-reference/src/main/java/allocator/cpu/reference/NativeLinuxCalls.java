@@ -17,6 +17,7 @@ final class NativeLinuxCalls implements LinuxCalls {
     private static final Linker LINKER = Linker.nativeLinker();
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT;
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG;
+    private static final int CLOEXEC_NONBLOCK = 0x80800;
 
     private static final Pattern VERSION = Pattern.compile("(\\d{1,6})\\.(\\d{1,6})");
 
@@ -29,6 +30,8 @@ final class NativeLinuxCalls implements LinuxCalls {
                     ? null
                     : downcall("memfd_create", FunctionDescriptor.of(INT, ValueLayout.ADDRESS, INT));
 
+    private static final MethodHandle OPEN = downcall("open", FunctionDescriptor.of(INT, ValueLayout.ADDRESS, INT), 2);
+    private static final MethodHandle FCNTL = downcall("fcntl", FunctionDescriptor.of(INT, INT, INT, INT), 2);
     private static final MethodHandle FTRUNCATE = downcall("ftruncate", FunctionDescriptor.of(INT, INT, LONG));
     private static final MethodHandle FALLOCATE =
             downcall("fallocate", FunctionDescriptor.of(INT, INT, INT, LONG, LONG));
@@ -36,11 +39,7 @@ final class NativeLinuxCalls implements LinuxCalls {
             downcall("mmap", FunctionDescriptor.of(LONG, LONG, LONG, INT, INT, INT, LONG));
     /** {@code null} where the system cannot do what it is for. */
     private static final @Nullable MethodHandle MREMAP = isFrom(5, 13, System.getProperty("os.version"))
-            ? LINKER.downcallHandle(
-                    LINKER.defaultLookup().findOrThrow("mremap"),
-                    FunctionDescriptor.of(LONG, LONG, LONG, LONG, INT, LONG),
-                    Linker.Option.captureCallState("errno"),
-                    Linker.Option.firstVariadicArg(4))
+            ? downcall("mremap", FunctionDescriptor.of(LONG, LONG, LONG, LONG, INT, LONG), 4)
             : null;
 
     private static final MethodHandle MUNMAP = downcall("munmap", FunctionDescriptor.of(INT, LONG, LONG));
@@ -57,6 +56,14 @@ final class NativeLinuxCalls implements LinuxCalls {
                 LINKER.defaultLookup().findOrThrow(function), type, Linker.Option.captureCallState("errno"));
     }
 
+    private static MethodHandle downcall(String function, FunctionDescriptor type, int firstVariadic) {
+        return LINKER.downcallHandle(
+                LINKER.defaultLookup().findOrThrow(function),
+                type,
+                Linker.Option.captureCallState("errno"),
+                Linker.Option.firstVariadicArg(firstVariadic));
+    }
+
     /**
      * Returns whether a release of Linux, such as {@code 6.1.0-18-amd64}, is at least a version. One of another form is
      * not.
@@ -70,91 +77,72 @@ final class NativeLinuxCalls implements LinuxCalls {
         return found > major || (found == major && Integer.parseInt(version.group(2)) >= minor);
     }
 
-    private long result(long returned) {
-        return returned == -1 ? -state.get(INT, errnoOffset) : returned;
+    /** A call of the C library, which throws nothing. */
+    private interface Call {
+        long invoke() throws Throwable;
     }
 
-    private static RuntimeException unexpected(Throwable e) {
-        if (e instanceof RuntimeException runtime) {
-            throw runtime;
+    private long result(Call call) {
+        try {
+            final long returned = call.invoke();
+            return returned == -1 ? -state.get(INT, errnoOffset) : returned;
+        } catch (Throwable e) {
+            throw HostHeap.unexpected(e);
         }
-        if (e instanceof Error error) { // the Java heap or the stack has ended before the call
-            throw error;
-        }
-        throw new AssertionError("a C function throws nothing", e);
     }
 
     @Override
     public long getpagesize() {
-        try {
-            return (int) GETPAGESIZE.invokeExact();
-        } catch (Throwable e) {
-            throw unexpected(e);
-        }
+        return result(() -> (int) GETPAGESIZE.invokeExact());
     }
 
     @Override
     public long memfdCreate(int flags) {
-        try {
-            return MEMFD_CREATE == null ? -ENOSYS : result((int) MEMFD_CREATE.invokeExact(state, NAME, flags));
-        } catch (Throwable e) {
-            throw unexpected(e);
+        return MEMFD_CREATE == null ? -ENOSYS : result(() -> (int) MEMFD_CREATE.invokeExact(state, NAME, flags));
+    }
+
+    @Override
+    public long open(String path) {
+        try (Arena arena = Arena.ofConfined()) {
+            final MemorySegment text = arena.allocateFrom(path);
+            return result(() -> (int) OPEN.invokeExact(state, text, CLOEXEC_NONBLOCK));
         }
+    }
+
+    @Override
+    public long fcntl(int file, int command, int argument) {
+        return result(() -> (int) FCNTL.invokeExact(state, file, command, argument));
     }
 
     @Override
     public long ftruncate(int file, long byteSize) {
-        try {
-            return result((int) FTRUNCATE.invokeExact(state, file, byteSize));
-        } catch (Throwable e) {
-            throw unexpected(e);
-        }
+        return result(() -> (int) FTRUNCATE.invokeExact(state, file, byteSize));
     }
 
     @Override
     public long fallocate(int file, int mode, long offset, long byteSize) {
-        try {
-            return result((int) FALLOCATE.invokeExact(state, file, mode, offset, byteSize));
-        } catch (Throwable e) {
-            throw unexpected(e);
-        }
+        return result(() -> (int) FALLOCATE.invokeExact(state, file, mode, offset, byteSize));
     }
 
     @Override
     public long mmap(long address, long byteSize, int protection, int flags, int file, long offset) {
-        try {
-            return result((long) MMAP.invokeExact(state, address, byteSize, protection, flags, file, offset));
-        } catch (Throwable e) {
-            throw unexpected(e);
-        }
+        return result(() -> (long) MMAP.invokeExact(state, address, byteSize, protection, flags, file, offset));
     }
 
     @Override
     public long mremap(long address, long byteSize, int flags, long newAddress) {
-        try {
-            return MREMAP == null
-                    ? -ENOSYS
-                    : result((long) MREMAP.invokeExact(state, address, byteSize, byteSize, flags, newAddress));
-        } catch (Throwable e) {
-            throw unexpected(e);
-        }
+        return MREMAP == null
+                ? -ENOSYS
+                : result(() -> (long) MREMAP.invokeExact(state, address, byteSize, byteSize, flags, newAddress));
     }
 
     @Override
     public long munmap(long address, long byteSize) {
-        try {
-            return result((int) MUNMAP.invokeExact(state, address, byteSize));
-        } catch (Throwable e) {
-            throw unexpected(e);
-        }
+        return result(() -> (int) MUNMAP.invokeExact(state, address, byteSize));
     }
 
     @Override
     public long close(int file) {
-        try {
-            return result((int) CLOSE.invokeExact(state, file));
-        } catch (Throwable e) {
-            throw unexpected(e);
-        }
+        return result(() -> (int) CLOSE.invokeExact(state, file));
     }
 }

@@ -1,26 +1,30 @@
 package allocator.cpu.reference;
 
-import allocator.provider.support.budget.Budget;
 import allocator.spi.AllocatorException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
+import allocator.spi.UnsupportedMemoryException;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Blocks with one copy in a {@link HostFile}, on Linux. The copy is mapped privately at each block's address, so a
- * write to a block copies the page: every block has the bytes that its owner expects, whatever the others write.
+ * Blocks with one copy in a sealed file of memory, on Linux. It is mapped privately at each block's address, so a write
+ * to a block copies the page: every block has the bytes that its owner expects, whatever the others write.
  *
  * <p>The first block of some bytes makes the copy and is mapped to it as well, so no block is another one's source. For
  * that moment the bytes exist twice. A block that leaves gets memory of its own, in which nothing is, and the last one
- * ends the copy. One descriptor serves all copies, and one mapping, which is not written, each of them.
+ * ends the copy. Each copy has a descriptor, and a mapping that is not written.
  *
  * <p>A block is compared with the copies of its size, up to the first byte that differs, which is near for weights: a
- * hash would read the block once more.
+ * hash would read the block once more. With {@link CopyLinks} those of other processes follow.
  *
  * <p>Not safe for use by several threads. The caller sees to it that no block is freed or written during a call.
  */
@@ -34,7 +38,9 @@ final class SharedPages {
     private final LinuxCalls linux;
     private final MemoryInfo info;
     private final ProcessMappings mappings;
-    private final HostFile file;
+
+    /** {@code null} if copies are this process's alone, as after a failure. */
+    private @Nullable CopyLinks links;
 
     /** By size. */
     private final Map<Long, List<Copy>> copies = new HashMap<>();
@@ -44,16 +50,21 @@ final class SharedPages {
 
     private long savedBytes;
 
-    /** Bytes in the file, and how many blocks have them. */
+    /** A file with bytes, and how many blocks have them. */
     private static final class Copy {
         private final long byteSize;
-        private final int extent;
+        private final int file;
+
+        /** By which processes find it; {@code null} if they do not. */
+        private final @Nullable Path link;
+
         private MemorySegment bytes = MemorySegment.NULL;
         private int users;
 
-        Copy(long byteSize, int extent) {
+        Copy(long byteSize, int file, @Nullable Path link) {
             this.byteSize = byteSize;
-            this.extent = extent;
+            this.file = file;
+            this.link = link;
         }
 
         long mappedBytes() {
@@ -61,17 +72,11 @@ final class SharedPages {
         }
     }
 
-    /**
-     * Opens a file without copies.
-     *
-     * @throws AllocatorException as {@link HostFile}
-     */
-    SharedPages(LinuxCalls linux, MemoryInfo info, ProcessMappings mappings) {
+    SharedPages(LinuxCalls linux, MemoryInfo info, ProcessMappings mappings, @Nullable CopyLinks links) {
         this.linux = linux;
         this.info = info;
         this.mappings = mappings;
-        // Not that of the memory: the blocks are charged, less what they save.
-        file = new HostFile(linux, info, HostHeap.MAPPED_FROM, Budget.of("copies of " + info, Budget.UNLIMITED));
+        this.links = links;
     }
 
     /** Returns the bytes of all blocks, less those of the copies. */
@@ -83,6 +88,7 @@ final class SharedPages {
      * Maps a block to the copy of its bytes, which is made if there is none, unless it is mapped to one.
      *
      * @throws AllocatorException if that fails; the block has its bytes, and memory of its own
+     * @throws UnsupportedMemoryException if copies of other processes cannot be found: the next call looks for none
      */
     void share(long address, long byteSize) {
         if (blocks.containsKey(address)) {
@@ -94,47 +100,95 @@ final class SharedPages {
                     Shortage.ofDevice(info, byteSize, OutOfMemoryException.UNKNOWN));
         }
         final MemorySegment block = HostHeap.segment(address, byteSize);
-        final List<Copy> ofSize = copies.computeIfAbsent(byteSize, _ -> new ArrayList<>());
-        for (final Copy copy : ofSize) {
-            if (copy.bytes.mismatch(block) < 0) {
-                join(block, copy);
-                return;
+        try {
+            join(block, copyOf(block));
+        } finally {
+            List.copyOf(copies.getOrDefault(byteSize, List.of())).stream()
+                    .filter(copy -> copy.users == 0) // as after a failure
+                    .forEach(this::end);
+        }
+    }
+
+    private Copy copyOf(MemorySegment block) {
+        final CopyLinks used = links;
+        links = null; // unless it succeeds
+        try {
+            Copy copy = copies.getOrDefault(block.byteSize(), List.of()).stream()
+                    .filter(each -> each.bytes.mismatch(block) < 0)
+                    .findFirst()
+                    .orElse(null);
+            if (copy != null && copy.link != null && used != null) {
+                CopyLinks.add(copy.link, copy.file); // that of another process may have ended with it
+            } else if (copy == null) {
+                copy = used == null ? made(block, null) : foundOrMade(block, used.of(block));
+            }
+            links = used;
+            return copy;
+        } catch (IOException e) {
+            throw new UnsupportedMemoryException("blocks of " + info + " have copies of this process alone: " + e);
+        }
+    }
+
+    private Copy foundOrMade(MemorySegment block, Path link) throws IOException {
+        Copy copy = found(block, link);
+        if (copy == null) {
+            copy = made(block, link);
+            final Copy other = CopyLinks.add(link, copy.file) ? null : found(block, link);
+            if (other != null) { // made at the same time
+                end(copy);
+                return other;
             }
         }
-        final int extent = file.create((int) (HostHeap.wholePages(byteSize) / HostHeap.MAPPED_FROM));
-        final Copy copy = new Copy(byteSize, extent);
-        savedBytes -= byteSize;
+        return copy;
+    }
+
+    private @Nullable Copy found(MemorySegment block, Path link) throws IOException {
+        final int file = CopyLinks.open(linux, link, HostHeap.wholePages(block.byteSize()));
+        return file < 0 ? null : mapped(file, block, link, false);
+    }
+
+    private Copy made(MemorySegment block, @Nullable Path link) {
+        return Objects.requireNonNull(mapped(HostFile.open(linux), block, link, true));
+    }
+
+    /** Maps a file, which is filled if it is new; closes it and returns {@code null} if it has not a block's bytes. */
+    private @Nullable Copy mapped(int file, MemorySegment block, @Nullable Path link, boolean isNew) {
+        final Copy copy = new Copy(block.byteSize(), file, link);
+        savedBytes -= copy.byteSize;
+        boolean isEqual = false;
         try {
-            fill(copy, block);
-            ofSize.add(copy);
-            join(block, copy);
+            if (isNew) {
+                require("ftruncate", linux.ftruncate(file, copy.mappedBytes()), copy);
+                final long filled = map(0, copy, READ_AND_WRITE, LinuxCalls.MAP_SHARED);
+                HostHeap.segment(filled, copy.byteSize).copyFrom(block);
+                require("munmap", linux.munmap(filled, copy.mappedBytes()), copy); // or it cannot be sealed
+                final long sealed = link == null ? 0 : linux.fcntl(file, LinuxCalls.F_ADD_SEALS, LinuxCalls.ALL_SEALS);
+                if (sealed < 0) {
+                    throw new UnsupportedMemoryException("fcntl cannot seal memory for processes, errno " + -sealed);
+                }
+            }
+            copy.bytes = HostHeap.segment(map(0, copy, LinuxCalls.PROT_READ, LinuxCalls.MAP_PRIVATE), copy.byteSize);
+            mappings.add(1);
+            isEqual = isNew || copy.bytes.mismatch(block) < 0;
+            copies.computeIfAbsent(copy.byteSize, _ -> new ArrayList<>()).add(copy);
+            return isEqual ? copy : null;
         } finally {
-            if (copy.users == 0) {
+            if (!isEqual) {
                 end(copy);
             }
         }
     }
 
-    private void fill(Copy copy, MemorySegment block) {
-        copy.bytes = HostHeap.segment(map(0, copy, READ_AND_WRITE, LinuxCalls.MAP_SHARED), copy.byteSize);
-        mappings.add(1);
-        copy.bytes.copyFrom(block);
-        map(copy.bytes.address(), copy, LinuxCalls.PROT_READ, LinuxCalls.MAP_SHARED | LinuxCalls.MAP_FIXED);
-    }
-
     private void join(MemorySegment block, Copy copy) {
         blocks.put(block.address(), copy); // before the call, as the Java heap may end
-        boolean isMapped = false;
         try {
             map(block.address(), copy, READ_AND_WRITE, IN_PLACE);
-            isMapped = true;
-        } finally {
-            if (!isMapped) {
-                blocks.remove(block.address());
-                if (mapOwn(block.address(), copy) >= 0) { // the system may have unmapped it before it failed
-                    block.copyFrom(copy.bytes);
-                }
+        } catch (Throwable e) {
+            blocks.remove(block.address());
+            if (mapOwn(block.address(), copy) >= 0) { // the system may have unmapped it before it failed
+                block.copyFrom(copy.bytes);
             }
+            throw e;
         }
         savedBytes += copy.byteSize;
         copy.users++;
@@ -143,17 +197,11 @@ final class SharedPages {
 
     /** Maps a copy. Returns where. */
     private long map(long address, Copy copy, int protection, int flags) {
-        final long byteSize = copy.mappedBytes();
-        final long mapped =
-                linux.mmap(address, byteSize, protection, flags, file.descriptor(), copy.extent * HostHeap.MAPPED_FROM);
-        if (mapped < 0) {
-            throw failure(mapped, byteSize);
-        }
-        return mapped;
+        return require("mmap", linux.mmap(address, copy.mappedBytes(), protection, flags, copy.file, 0), copy);
     }
 
-    private AllocatorException failure(long result, long byteSize) {
-        return HostPages.mappingException(info, mappings, "mmap", result, byteSize);
+    private long require(String call, long result, Copy copy) {
+        return HostPages.require(info, mappings, call, result, copy.byteSize);
     }
 
     /** Maps memory of its own in place of a block. Returns what the system does. */
@@ -165,18 +213,14 @@ final class SharedPages {
     /**
      * Gives a block memory of its own, without its bytes, if it has a copy with others.
      *
-     * @throws AllocatorException if that fails: it has the copy then; or if the copy cannot end, which a later block
-     *     with such bytes has then
+     * @throws AllocatorException if that fails: it has the copy then
      */
     void leave(long address) {
         final Copy copy = blocks.get(address);
         if (copy == null) {
             return;
         }
-        final long result = mapOwn(address, copy);
-        if (result < 0) {
-            throw failure(result, copy.byteSize);
-        }
+        require("mmap", mapOwn(address, copy), copy);
         blocks.remove(address);
         mappings.add(1 - MOST_MAPPINGS);
         copy.users--;
@@ -187,17 +231,15 @@ final class SharedPages {
     }
 
     private void end(Copy copy) {
-        file.release(copy.extent);
+        linux.close(copy.file); // closes it even where it fails
+        if (copy.link != null) {
+            CopyLinks.isLive(copy.link); // which removes that to the file
+        }
         savedBytes += copy.byteSize;
-        copies.getOrDefault(copy.byteSize, List.of()).remove(copy);
+        copies.getOrDefault(copy.byteSize, new ArrayList<>()).remove(copy);
         if (copy.bytes.address() != 0) {
             linux.munmap(copy.bytes.address(), copy.mappedBytes());
             mappings.add(-1);
         }
-    }
-
-    /** Once no block is mapped to a copy. */
-    void close() {
-        file.close();
     }
 }
