@@ -832,9 +832,10 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                     provider.closeIfUnusedAfter(e);
                     throw e;
                 }
-            } else if (!options.isEmpty()) {
-                throw new IllegalArgumentException("options " + options.keySet()
-                        + " are for CPU memory, of which no provider was chosen; those of a GPU go to GpuMemory");
+            } else if (sharesWeights || !options.isEmpty()) {
+                throw new IllegalArgumentException(
+                        (options.isEmpty() ? SHARE_WEIGHTS + " is" : "options " + options.keySet() + " are")
+                                + " for CPU memory, of which no provider was chosen; those of a GPU go to GpuMemory");
             }
         }
 

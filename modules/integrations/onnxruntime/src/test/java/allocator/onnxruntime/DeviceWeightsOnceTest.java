@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaFunction;
@@ -45,6 +46,18 @@ class DeviceWeightsOnceTest extends SimulatedSessions {
     private void requireHeld(long byteSize) {
         assertEquals(byteSize, usedBytes());
         assertEquals(byteSize, memory.gpu(0).stats().bytesHeld());
+    }
+
+    @Test
+    void theOptionForMemoryOfTheProcessorIsRejectedWithoutSuchMemory() {
+        install();
+        memory.close();
+        final OnnxRuntimeAllocators.Builder installation = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
+                .gpu(GpuMemory.of(provider))
+                .option(OnnxRuntimeAllocators.SHARE_WEIGHTS, "1");
+        assertThatThrownBy(installation::install)
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("memory.share_weights is for CPU memory");
     }
 
     @Test
