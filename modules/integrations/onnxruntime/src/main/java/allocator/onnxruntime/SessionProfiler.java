@@ -102,17 +102,19 @@ final class SessionProfiler {
     }
 
     private Noted run(Map<String, ? extends OnnxTensorLike> inputs) throws OrtException {
+        final long before = System.nanoTime(); // and again, as the thread may wait between two readings
         final long begin = clock.getAsLong();
-        final long nanos = System.nanoTime();
+        final long began = System.nanoTime();
         final OrtSession.Result result = session.run(inputs, session.getOutputNames(), options);
-        final long elapsed = System.nanoTime() - nanos;
+        final long least = System.nanoTime() - began;
         final long end = clock.getAsLong();
+        final long most = System.nanoTime() - before;
         final List<Event> events = new ArrayList<>(names.takeNotes());
         final int ran = events.size();
         result.close();
         events.addAll(names.takeNotes());
-        final boolean isSteady = Math.abs(end - begin - elapsed) < TimeUnit.MILLISECONDS.toNanos(1) + elapsed / 1000;
-        return new Noted(events, ran, begin, end, isSteady);
+        final long drift = TimeUnit.MILLISECONDS.toNanos(1) + most / 1000;
+        return new Noted(events, ran, begin, end, least - drift < end - begin && end - begin < most + drift);
     }
 
     /** Ends ONNX Runtime's profiler, which a session has once. */
