@@ -37,7 +37,7 @@ final class SharedWeights {
         } else if (reserves == null) {
             report("its allocator cannot exchange the pages of reserves"
                     + (allocator.info().deviceType() == DeviceType.GPU
-                            ? "; cuda-arena can with arena.paged_reserves=1, but not with policy bump or without virtual memory"
+                            ? "; cuda-arena can with arena.paged_reserves=1, virtual memory and any policy but bump"
                             : ""));
         }
     }

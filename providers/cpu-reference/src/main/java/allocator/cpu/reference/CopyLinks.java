@@ -2,8 +2,11 @@ package allocator.cpu.reference;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -30,7 +33,7 @@ final class CopyLinks {
     }
 
     /**
-     * Returns the link to a block's bytes, of which up to 2 GiB are read. The first call makes the folder, and removes
+     * Returns the link to a block's bytes, of which up to a GiB is read. The first call makes the folder, and removes
      * links that lead nowhere.
      *
      * @throws IOException if that fails, or the folder is not the user's alone
@@ -40,14 +43,14 @@ final class CopyLinks {
             folder = folder();
         }
         final CRC32C sum = new CRC32C();
-        final long summed = Math.min(block.byteSize(), Integer.MAX_VALUE);
-        sum.update(block.asSlice(0, summed).asByteBuffer());
+        sum.update(block.asSlice(0, Math.min(block.byteSize(), 1 << 30)).asByteBuffer());
         return folder.resolve(block.byteSize() + "-" + Long.toHexString(sum.getValue()));
     }
 
     private Path folder() throws IOException {
-        final String status = Files.readString(PROCESS.resolve("status")); // /proc/self may have another owner
-        final int user = Integer.parseInt(status.replaceAll("(?s).*\nUid:\t\\d+\t(\\d+).*", "$1"));
+        // /proc/self may have another owner. It has the process's name, in bytes of any kind.
+        final String status = Files.readString(PROCESS.resolve("status"), StandardCharsets.ISO_8859_1);
+        final int user = Integer.parseUnsignedInt(status.replaceAll("(?s).*\nUid:\t\\d+\t(\\d+).*", "$1"));
         final String space = String.valueOf(Files.readSymbolicLink(PROCESS.resolve("ns/pid"))); // of process numbers
         final Path made = parent.resolve("java.allocator-" + user + "-" + space.replaceAll("\\D", ""));
         try {
@@ -68,16 +71,27 @@ final class CopyLinks {
         return made;
     }
 
-    /** Returns whether a link leads to memory as of a copy, and removes it otherwise: to open it could have effects. */
-    static boolean isLive(Path link) {
+    /**
+     * Returns whether a link leads to memory as of a copy: to open another file could have effects. Removes a link that
+     * leads elsewhere, or nowhere, but none that may not be followed, as it may be another process's.
+     */
+    private static boolean isLive(Path link) throws IOException {
+        final Path target;
         try {
-            if (Files.readSymbolicLink(Files.readSymbolicLink(link)).toString().startsWith("/memfd:java.allocator")) {
+            target = link.resolveSibling(Files.readSymbolicLink(link));
+        } catch (FileSystemException e) {
+            return false;
+        }
+        try {
+            if (Files.readSymbolicLink(target).toString().startsWith("/memfd:java.allocator")) {
                 return true;
             }
-        } catch (IOException e) {
+        } catch (AccessDeniedException e) {
+            return false;
+        } catch (FileSystemException e) {
             // Its process has ended.
         }
-        final boolean ignored = link.toFile().delete();
+        Files.deleteIfExists(link);
         return false;
     }
 
@@ -89,17 +103,33 @@ final class CopyLinks {
         if (isSealed && Files.size(PROCESS.resolve("fd/" + file)) == byteSize) {
             return (int) file;
         }
-        linux.close((int) file);
+        if (file >= 0) {
+            linux.close((int) file);
+        }
         return HostFile.NONE;
     }
 
     /** Makes a link to a file of this process. Returns whether there was none to that of another. */
     static boolean add(Path link, int file) throws IOException {
-        final Path target = Path.of("/proc/" + ProcessHandle.current().pid() + "/fd/" + file);
         try {
-            return !isLive(link) && Files.createSymbolicLink(link, target).equals(link);
+            return !isLive(link) && Files.createSymbolicLink(link, target(file)).equals(link);
         } catch (FileAlreadyExistsException e) {
             return false;
+        }
+    }
+
+    private static Path target(int file) {
+        return Path.of("/proc/" + ProcessHandle.current().pid() + "/fd/" + file);
+    }
+
+    /** Removes a link to a file of this process, before that is closed: its number may be another file's then. */
+    static void remove(Path link, int file) {
+        try {
+            if (Files.readSymbolicLink(link).equals(target(file))) {
+                Files.delete(link);
+            }
+        } catch (IOException e) {
+            // Another process has replaced it, or will find it stale.
         }
     }
 }

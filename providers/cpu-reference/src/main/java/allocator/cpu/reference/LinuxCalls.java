@@ -54,6 +54,9 @@ interface LinuxCalls {
 
     long ftruncate(int file, long byteSize);
 
+    /** Writes some of the bytes at an address to a file, and returns how many. */
+    long write(int file, long address, long byteSize);
+
     long fallocate(int file, int mode, long offset, long byteSize);
 
     long mmap(long address, long byteSize, int protection, int flags, int file, long offset);

@@ -33,6 +33,7 @@ final class NativeLinuxCalls implements LinuxCalls {
     private static final MethodHandle OPEN = downcall("open", FunctionDescriptor.of(INT, ValueLayout.ADDRESS, INT), 2);
     private static final MethodHandle FCNTL = downcall("fcntl", FunctionDescriptor.of(INT, INT, INT, INT), 2);
     private static final MethodHandle FTRUNCATE = downcall("ftruncate", FunctionDescriptor.of(INT, INT, LONG));
+    private static final MethodHandle WRITE = downcall("write", FunctionDescriptor.of(LONG, INT, LONG, LONG));
     private static final MethodHandle FALLOCATE =
             downcall("fallocate", FunctionDescriptor.of(INT, INT, INT, LONG, LONG));
     private static final MethodHandle MMAP =
@@ -117,6 +118,11 @@ final class NativeLinuxCalls implements LinuxCalls {
     @Override
     public long ftruncate(int file, long byteSize) {
         return result(() -> (int) FTRUNCATE.invokeExact(state, file, byteSize));
+    }
+
+    @Override
+    public long write(int file, long address, long byteSize) {
+        return result(() -> (long) WRITE.invokeExact(state, file, address, byteSize));
     }
 
     @Override

@@ -1,12 +1,14 @@
 package allocator.cpu.reference;
 
 import allocator.spi.AllocatorException;
+import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.UnsupportedMemoryException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -48,6 +50,9 @@ final class SharedPages {
     /** By the block's address. */
     private final Map<Long, Copy> blocks = new HashMap<>();
 
+    /** The greatest descriptor of a copy: others stay for the program. */
+    private final long mostFiles = mostFiles();
+
     private long savedBytes;
 
     /** A file with bytes, and how many blocks have them. */
@@ -77,6 +82,15 @@ final class SharedPages {
         this.info = info;
         this.mappings = mappings;
         this.links = links;
+    }
+
+    private static long mostFiles() {
+        try {
+            final String limits = Files.readString(Path.of("/proc/self/limits"));
+            return Long.parseLong(limits.replaceAll("(?s).*Max open files +(\\d+).*", "$1")) / 4 * 3;
+        } catch (IOException | NumberFormatException e) {
+            return Long.MAX_VALUE; // unlimited, or not known
+        }
     }
 
     /** Returns the bytes of all blocks, less those of the copies. */
@@ -157,11 +171,17 @@ final class SharedPages {
         savedBytes -= copy.byteSize;
         boolean isEqual = false;
         try {
+            if (file > mostFiles) {
+                throw new DeviceException(
+                        "copies of shared weights, each with a descriptor, would take more than three quarters of the "
+                                + "process's; raise ulimit -n",
+                        null);
+            }
             if (isNew) {
                 require("ftruncate", linux.ftruncate(file, copy.mappedBytes()), copy);
-                final long filled = map(0, copy, READ_AND_WRITE, LinuxCalls.MAP_SHARED);
-                HostHeap.segment(filled, copy.byteSize).copyFrom(block);
-                require("munmap", linux.munmap(filled, copy.mappedBytes()), copy); // or it cannot be sealed
+                for (long done = 0; done < copy.byteSize; ) { // a mapping could not be sealed while a fork has it
+                    done += require("write", linux.write(file, block.address() + done, copy.byteSize - done), copy);
+                }
                 final long sealed = link == null ? 0 : linux.fcntl(file, LinuxCalls.F_ADD_SEALS, LinuxCalls.ALL_SEALS);
                 if (sealed < 0) {
                     throw new UnsupportedMemoryException("fcntl cannot seal memory for processes, errno " + -sealed);
@@ -230,16 +250,23 @@ final class SharedPages {
         }
     }
 
+    /** Ends a copy. Wherever the Java heap or the stack ends, no block can be mapped to a file that is closed. */
     private void end(Copy copy) {
-        linux.close(copy.file); // closes it even where it fails
-        if (copy.link != null) {
-            CopyLinks.isLive(copy.link); // which removes that to the file
+        final List<Copy> ofSize = copies.get(copy.byteSize);
+        if (ofSize != null) {
+            ofSize.remove(copy);
         }
         savedBytes += copy.byteSize;
-        copies.getOrDefault(copy.byteSize, new ArrayList<>()).remove(copy);
-        if (copy.bytes.address() != 0) {
-            linux.munmap(copy.bytes.address(), copy.mappedBytes());
-            mappings.add(-1);
+        try {
+            if (copy.link != null) {
+                CopyLinks.remove(copy.link, copy.file);
+            }
+            if (copy.bytes.address() != 0) {
+                linux.munmap(copy.bytes.address(), copy.mappedBytes());
+                mappings.add(-1);
+            }
+        } finally {
+            linux.close(copy.file); // closes it even where it fails
         }
     }
 }

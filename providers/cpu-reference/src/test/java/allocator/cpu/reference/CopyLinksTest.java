@@ -4,12 +4,25 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import allocator.arena.BfcArena;
+import allocator.provider.support.BlockLedger;
 import allocator.provider.support.platform.Platform;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorType;
+import allocator.spi.DeviceException;
+import allocator.spi.DeviceType;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
 import allocator.spi.UnsupportedMemoryException;
+import allocator.testkit.OwnJvm;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -25,6 +38,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Copies that processes find by links; each user of them here stands for a process. */
 @EnabledOnOs(value = OS.LINUX, disabledReason = "pages of the host are mapped on Linux only")
@@ -37,6 +52,8 @@ class CopyLinksTest {
 
     private final LinuxCalls linux = HostPages.nativeCalls(Platform.current());
     private final Deque<Runnable> beforeSeals = new ArrayDeque<>();
+    private final Deque<Runnable> beforeMunmaps = new ArrayDeque<>();
+    private final Deque<Runnable> beforeCloses = new ArrayDeque<>();
     private final List<User> users = new ArrayList<>();
     private final List<Integer> files = new ArrayList<>();
 
@@ -47,8 +64,14 @@ class CopyLinksTest {
                         LinuxCalls.class.getClassLoader(),
                         new Class<?>[] {LinuxCalls.class},
                         (proxy, method, arguments) -> {
-                            if (method.getName().equals("fcntl") && !beforeSeals.isEmpty()) {
-                                beforeSeals.pop().run();
+                            final Deque<Runnable> before = switch (method.getName()) {
+                                case "fcntl" -> beforeSeals;
+                                case "munmap" -> beforeMunmaps;
+                                case "close" -> beforeCloses;
+                                default -> new ArrayDeque<>();
+                            };
+                            if (!before.isEmpty()) {
+                                before.pop().run();
                             }
                             return method.invoke(linux, arguments);
                         }),
@@ -205,6 +228,134 @@ class CopyLinksTest {
         assertThat(links()).hasSize(1);
         first.close();
         assertThat(links()).isEmpty();
+    }
+
+    /** The number of the descriptor may be another file's from then on. */
+    @Test
+    void aLinkIsRemovedBeforeItsFileIsClosed() throws IOException {
+        final User user = new User();
+        user.shared(1);
+        final List<Path> left = new ArrayList<>();
+        beforeCloses.push(() -> {
+            try {
+                left.addAll(links());
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+        user.close();
+        assertThat(beforeCloses).isEmpty();
+        assertThat(left).isEmpty();
+    }
+
+    @Test
+    void aCopyWhoseEndFailsIsClosedOnceAndNoBlockHasItAgain() throws IOException {
+        final User user = new User();
+        final long block = user.shared(1);
+        final List<Integer> closed = new ArrayList<>();
+        beforeCloses.push(() -> closed.add(1));
+        beforeMunmaps.push(() -> {
+            throw new StackOverflowError("as tests plant it");
+        });
+        assertThatExceptionOfType(StackOverflowError.class).isThrownBy(() -> user.pages.leave(block));
+        assertThat(closed).hasSize(1);
+        assertThat(links()).isEmpty();
+        final int other = (int) linux.open("/proc/self/maps"); // has the number of the copy
+        files.add(other);
+        user.shared(1);
+        assertThat(Files.readSymbolicLink(Path.of("/proc/self/fd/" + other)).toString())
+                .endsWith("/maps");
+        user.close();
+        unmapAll();
+    }
+
+    /** Ends the mapping of the copy whose end has failed. */
+    private void unmapAll() throws IOException {
+        try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"))) {
+            lines.filter(line -> line.contains("memfd:java.allocator")).forEach(line -> {
+                final long start = Long.parseLong(line.substring(0, line.indexOf('-')), 16);
+                linux.munmap(start, FILE_SIZE);
+            });
+        }
+    }
+
+    @Test
+    void aBlockMayBeLargerThanABuffer() throws IOException {
+        final long byteSize = 3L << 30;
+        final int flags = LinuxCalls.MAP_PRIVATE | LinuxCalls.MAP_ANONYMOUS | LinuxCalls.MAP_NORESERVE;
+        final long address = linux.mmap(0, byteSize, LinuxCalls.PROT_READ, flags, HostFile.NONE, 0);
+        try {
+            assertThat(new CopyLinks(parent).of(HostHeap.segment(address, byteSize)))
+                    .asString()
+                    .contains("/" + byteSize + "-");
+        } finally {
+            linux.munmap(address, byteSize);
+        }
+    }
+
+    /** Shares blocks until that is rejected, and then opens files. */
+    static final class Program {
+        private Program() {}
+
+        public static void main(String[] args) throws IOException {
+            final SharedPages pages = new SharedPages(
+                    HostPages.nativeCalls(Platform.current()),
+                    new MemoryInfo(
+                            "Cpu",
+                            new MemoryLocation(DeviceType.CPU, 0, 0, MemoryType.DEFAULT),
+                            64,
+                            AllocatorType.DEVICE),
+                    ProcessMappings.PROCESS,
+                    args[0].isEmpty() ? null : new CopyLinks(Path.of(args[0])));
+            String rejected = "nothing";
+            for (int i = 0; i < 1000 && rejected.equals("nothing"); i++) {
+                final long block = HostHeap.allocate(64, SIZE);
+                HostHeap.segment(block, SIZE).set(ValueLayout.JAVA_INT, 0, i);
+                try {
+                    pages.share(block, SIZE);
+                } catch (DeviceException e) {
+                    rejected = e.getMessage();
+                }
+            }
+            int open = 0;
+            for (; open < 50; open++) {
+                final InputStream ignored = Files.newInputStream(Path.of("/dev/null"));
+            }
+            System.out.println(rejected + ", " + open + " files");
+            System.exit(0);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void copiesLeaveDescriptorsToTheProgram(boolean areFoundByOthers) throws Exception {
+        final Process process = new ProcessBuilder(
+                        "sh",
+                        "-c",
+                        "ulimit -n 256; exec \"$@\"",
+                        "sh",
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-XX:TieredStopAtLevel=1",
+                        "-XX:-UsePerfData",
+                        "--enable-native-access=ALL-UNNAMED",
+                        "-cp",
+                        OwnJvm.path(List.of(
+                                CopyLinksTest.class,
+                                CpuReferenceFactory.class,
+                                BfcArena.class,
+                                Allocator.class,
+                                BlockLedger.class)),
+                        Program.class.getName(),
+                        areFoundByOthers ? parent.toString() : "")
+                .redirectErrorStream(true)
+                .start();
+        final String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(output).contains("raise ulimit -n, 50 files");
+        if (areFoundByOthers) {
+            for (final Path link : links()) {
+                Files.delete(link);
+            }
+        }
     }
 
     @Test

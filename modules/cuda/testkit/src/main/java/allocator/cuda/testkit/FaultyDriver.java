@@ -12,23 +12,20 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /** A driver whose calls throw what a test decides, before they reach the driver below. */
-public final class FaultyDriver implements CudaDriver {
+public record FaultyDriver(
+        CudaDevices devices, CudaMemory memory, CudaPools pools, CudaAddressRanges addressRanges, CudaStreams streams)
+        implements CudaDriver {
     /** What discovery asks; a provider may ask again at any time and has no reason to expect a failure. */
     private static final Set<String> QUESTIONS = Set.of("driverVersion", "count", "info");
 
-    private final CudaDevices devices;
-    private final CudaMemory memory;
-    private final CudaPools pools;
-    private final CudaAddressRanges addressRanges;
-    private final CudaStreams streams;
-
     /** Creates a driver: {@code calls} gets the name of each call and may throw, the other driver gets the rest. */
     public FaultyDriver(CudaDriver driver, Consumer<String> calls) {
-        devices = faulty(CudaDevices.class, driver.devices(), calls);
-        memory = faulty(CudaMemory.class, driver.memory(), calls);
-        pools = faulty(CudaPools.class, driver.pools(), calls);
-        addressRanges = faulty(CudaAddressRanges.class, driver.addressRanges(), calls);
-        streams = faulty(CudaStreams.class, driver.streams(), calls);
+        this(
+                faulty(CudaDevices.class, driver.devices(), calls),
+                faulty(CudaMemory.class, driver.memory(), calls),
+                faulty(CudaPools.class, driver.pools(), calls),
+                faulty(CudaAddressRanges.class, driver.addressRanges(), calls),
+                faulty(CudaStreams.class, driver.streams(), calls));
     }
 
     private static <T> T faulty(Class<T> type, T functions, Consumer<String> calls) {
@@ -43,30 +40,5 @@ public final class FaultyDriver implements CudaDriver {
                         throw e.getCause();
                     }
                 }));
-    }
-
-    @Override
-    public CudaDevices devices() {
-        return devices;
-    }
-
-    @Override
-    public CudaMemory memory() {
-        return memory;
-    }
-
-    @Override
-    public CudaPools pools() {
-        return pools;
-    }
-
-    @Override
-    public CudaAddressRanges addressRanges() {
-        return addressRanges;
-    }
-
-    @Override
-    public CudaStreams streams() {
-        return streams;
     }
 }

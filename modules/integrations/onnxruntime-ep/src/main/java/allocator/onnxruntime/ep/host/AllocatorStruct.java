@@ -15,6 +15,7 @@ import allocator.spi.StreamAwareAllocator;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodHandles.Lookup;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -38,21 +39,14 @@ final class AllocatorStruct {
 
     /** The functions, made on first use. */
     private static final class Functions {
-        static final MemorySegment ALLOC = ThrowingThunk.around(upcall("alloc", 2));
-        static final MemorySegment RESERVE = ThrowingThunk.around(upcall("reserve", 2));
-        static final MemorySegment ALLOC_ON_STREAM = ThrowingThunk.around(upcall("allocOnStream", 3));
-        static final MemorySegment FREE = upcall("free", 2);
-        static final MemorySegment INFO = upcall("info", 1);
-        static final MemorySegment GET_STATS = status("stats", 2);
-        static final MemorySegment SHRINK = status("shrink", 1);
-
-        private static MemorySegment upcall(String name, int parameters) {
-            return Upcalls.stub(MethodHandles.lookup().in(AllocatorStruct.class), name, parameters);
-        }
-
-        private static MemorySegment status(String name, int parameters) {
-            return Guard.statusStub(MethodHandles.lookup().in(AllocatorStruct.class), name, parameters);
-        }
+        private static final Lookup IN = MethodHandles.lookup().in(AllocatorStruct.class);
+        static final MemorySegment ALLOC = ThrowingThunk.around(Upcalls.stub(IN, "alloc", 2));
+        static final MemorySegment RESERVE = ThrowingThunk.around(Upcalls.stub(IN, "reserve", 2));
+        static final MemorySegment ALLOC_ON_STREAM = ThrowingThunk.around(Upcalls.stub(IN, "allocOnStream", 3));
+        static final MemorySegment FREE = Upcalls.stub(IN, "free", 2);
+        static final MemorySegment INFO = Upcalls.stub(IN, "info", 1);
+        static final MemorySegment GET_STATS = Guard.statusStub(IN, "stats", 2);
+        static final MemorySegment SHRINK = Guard.statusStub(IN, "shrink", 1);
     }
 
     private static void fill(HostedAllocator allocator, MemorySegment struct) {

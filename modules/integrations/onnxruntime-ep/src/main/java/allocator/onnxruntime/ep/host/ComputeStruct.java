@@ -10,6 +10,7 @@ import allocator.onnxruntime.ep.abi.NativeObjects;
 import allocator.onnxruntime.support.Upcalls;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodHandles.Lookup;
 
 /** The {@code OrtNodeComputeInfo}s of compiled nodes. */
 @SuppressWarnings({"UnusedMethod", "UnusedVariable"}) // The methods that native code calls have no caller in Java.
@@ -21,17 +22,10 @@ final class ComputeStruct {
 
     /** The functions, made on first use. */
     private static final class Functions {
-        static final MemorySegment CREATE_STATE = status("createState", 3);
-        static final MemorySegment COMPUTE = status("compute", 3);
-        static final MemorySegment RELEASE_STATE = upcall("releaseState", 2);
-
-        private static MemorySegment upcall(String name, int parameters) {
-            return Upcalls.stub(MethodHandles.lookup().in(ComputeStruct.class), name, parameters);
-        }
-
-        private static MemorySegment status(String name, int parameters) {
-            return Guard.statusStub(MethodHandles.lookup().in(ComputeStruct.class), name, parameters);
-        }
+        private static final Lookup IN = MethodHandles.lookup().in(ComputeStruct.class);
+        static final MemorySegment CREATE_STATE = Guard.statusStub(IN, "createState", 3);
+        static final MemorySegment COMPUTE = Guard.statusStub(IN, "compute", 3);
+        static final MemorySegment RELEASE_STATE = Upcalls.stub(IN, "releaseState", 2);
     }
 
     private static void fill(HostedKernel kernel, MemorySegment struct) {

@@ -13,6 +13,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodHandles.Lookup;
 
 /** The {@code OrtEp}s of plug-in providers. */
 @SuppressWarnings({"UnusedMethod", "UnusedVariable"}) // The methods that native code calls have no caller in Java.
@@ -23,19 +24,12 @@ final class EpStruct {
 
     /** The functions, made on first use. */
     private static final class Functions {
-        static final MemorySegment GET_NAME = upcall("name", 1);
-        static final MemorySegment GET_CAPABILITY = status("capability", 3);
-        static final MemorySegment COMPILE = status("compile", 6);
-        static final MemorySegment RELEASE_NODE_COMPUTE_INFOS = upcall("releaseNodeComputeInfos", 3);
-        static final MemorySegment CREATE_ALLOCATOR = status("createAllocator", 3);
-
-        private static MemorySegment upcall(String name, int parameters) {
-            return Upcalls.stub(MethodHandles.lookup().in(EpStruct.class), name, parameters);
-        }
-
-        private static MemorySegment status(String name, int parameters) {
-            return Guard.statusStub(MethodHandles.lookup().in(EpStruct.class), name, parameters);
-        }
+        private static final Lookup IN = MethodHandles.lookup().in(EpStruct.class);
+        static final MemorySegment GET_NAME = Upcalls.stub(IN, "name", 1);
+        static final MemorySegment GET_CAPABILITY = Guard.statusStub(IN, "capability", 3);
+        static final MemorySegment COMPILE = Guard.statusStub(IN, "compile", 6);
+        static final MemorySegment RELEASE_NODE_COMPUTE_INFOS = Upcalls.stub(IN, "releaseNodeComputeInfos", 3);
+        static final MemorySegment CREATE_ALLOCATOR = Guard.statusStub(IN, "createAllocator", 3);
     }
 
     private static void fill(HostedEp ep, MemorySegment struct) {

@@ -12,6 +12,7 @@ import allocator.onnxruntime.support.Upcalls;
 import allocator.spi.DataTransfer;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodHandles.Lookup;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -26,26 +27,19 @@ final class FactoryStruct {
 
     /** The functions, made on first use. */
     private static final class Functions {
-        static final MemorySegment GET_NAME = upcall("name", 1);
-        static final MemorySegment GET_VENDOR = upcall("vendor", 1);
-        static final MemorySegment GET_SUPPORTED_DEVICES = status("supportedDevices", 6);
-        static final MemorySegment CREATE_EP = status("createEp", 7);
-        static final MemorySegment RELEASE_EP = upcall("releaseEp", 2);
-        static final MemorySegment GET_VENDOR_ID = upcall("vendorId", 1);
-        static final MemorySegment GET_VERSION = upcall("version", 1);
-        static final MemorySegment CREATE_ALLOCATOR = status("createAllocator", 4);
-        static final MemorySegment RELEASE_ALLOCATOR = upcall("releaseAllocator", 2);
-        static final MemorySegment CREATE_DATA_TRANSFER = upcall("createDataTransfer", 2);
-        static final MemorySegment IS_STREAM_AWARE = upcall("isStreamAware", 1);
-        static final MemorySegment CREATE_SYNC_STREAM_FOR_DEVICE = status("createSyncStream", 4);
-
-        private static MemorySegment upcall(String name, int parameters) {
-            return Upcalls.stub(MethodHandles.lookup().in(FactoryStruct.class), name, parameters);
-        }
-
-        private static MemorySegment status(String name, int parameters) {
-            return Guard.statusStub(MethodHandles.lookup().in(FactoryStruct.class), name, parameters);
-        }
+        private static final Lookup IN = MethodHandles.lookup().in(FactoryStruct.class);
+        static final MemorySegment GET_NAME = Upcalls.stub(IN, "name", 1);
+        static final MemorySegment GET_VENDOR = Upcalls.stub(IN, "vendor", 1);
+        static final MemorySegment GET_SUPPORTED_DEVICES = Guard.statusStub(IN, "supportedDevices", 6);
+        static final MemorySegment CREATE_EP = Guard.statusStub(IN, "createEp", 7);
+        static final MemorySegment RELEASE_EP = Upcalls.stub(IN, "releaseEp", 2);
+        static final MemorySegment GET_VENDOR_ID = Upcalls.stub(IN, "vendorId", 1);
+        static final MemorySegment GET_VERSION = Upcalls.stub(IN, "version", 1);
+        static final MemorySegment CREATE_ALLOCATOR = Guard.statusStub(IN, "createAllocator", 4);
+        static final MemorySegment RELEASE_ALLOCATOR = Upcalls.stub(IN, "releaseAllocator", 2);
+        static final MemorySegment CREATE_DATA_TRANSFER = Upcalls.stub(IN, "createDataTransfer", 2);
+        static final MemorySegment IS_STREAM_AWARE = Upcalls.stub(IN, "isStreamAware", 1);
+        static final MemorySegment CREATE_SYNC_STREAM_FOR_DEVICE = Guard.statusStub(IN, "createSyncStream", 4);
     }
 
     private static void fill(HostedFactory factory, MemorySegment struct) {

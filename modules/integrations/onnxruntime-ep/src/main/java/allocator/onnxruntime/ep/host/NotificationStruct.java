@@ -9,6 +9,7 @@ import allocator.onnxruntime.ep.abi.NativeObjects;
 import allocator.onnxruntime.support.Upcalls;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodHandles.Lookup;
 
 /** The {@code OrtSyncNotificationImpl}s of plug-in providers. */
 @SuppressWarnings({"UnusedMethod", "UnusedVariable"}) // The methods that native code calls have no caller in Java.
@@ -20,18 +21,11 @@ final class NotificationStruct {
 
     /** The functions, made on first use. */
     private static final class Functions {
-        static final MemorySegment RELEASE = upcall("release", 1);
-        static final MemorySegment ACTIVATE = status("activate", 1);
-        static final MemorySegment WAIT_ON_DEVICE = status("waitOnDevice", 2);
-        static final MemorySegment WAIT_ON_HOST = status("waitOnHost", 1);
-
-        private static MemorySegment upcall(String name, int parameters) {
-            return Upcalls.stub(MethodHandles.lookup().in(NotificationStruct.class), name, parameters);
-        }
-
-        private static MemorySegment status(String name, int parameters) {
-            return Guard.statusStub(MethodHandles.lookup().in(NotificationStruct.class), name, parameters);
-        }
+        private static final Lookup IN = MethodHandles.lookup().in(NotificationStruct.class);
+        static final MemorySegment RELEASE = Upcalls.stub(IN, "release", 1);
+        static final MemorySegment ACTIVATE = Guard.statusStub(IN, "activate", 1);
+        static final MemorySegment WAIT_ON_DEVICE = Guard.statusStub(IN, "waitOnDevice", 2);
+        static final MemorySegment WAIT_ON_HOST = Guard.statusStub(IN, "waitOnHost", 1);
     }
 
     private static void fill(HostedNotification notification, MemorySegment struct) {

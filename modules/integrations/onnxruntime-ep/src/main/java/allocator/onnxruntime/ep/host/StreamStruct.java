@@ -12,6 +12,7 @@ import allocator.onnxruntime.support.Upcalls;
 import allocator.spi.SyncStream;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodHandles.Lookup;
 import org.jspecify.annotations.Nullable;
 
 /** The {@code OrtSyncStreamImpl}s of plug-in providers. */
@@ -24,19 +25,12 @@ final class StreamStruct {
 
     /** The functions, made on first use. */
     private static final class Functions {
-        static final MemorySegment RELEASE = upcall("release", 1);
-        static final MemorySegment GET_HANDLE = upcall("handle", 1);
-        static final MemorySegment CREATE_NOTIFICATION = status("createNotification", 2);
-        static final MemorySegment FLUSH = status("flush", 1);
-        static final MemorySegment ON_SESSION_RUN_END = status("onSessionRunEnd", 1);
-
-        private static MemorySegment upcall(String name, int parameters) {
-            return Upcalls.stub(MethodHandles.lookup().in(StreamStruct.class), name, parameters);
-        }
-
-        private static MemorySegment status(String name, int parameters) {
-            return Guard.statusStub(MethodHandles.lookup().in(StreamStruct.class), name, parameters);
-        }
+        private static final Lookup IN = MethodHandles.lookup().in(StreamStruct.class);
+        static final MemorySegment RELEASE = Upcalls.stub(IN, "release", 1);
+        static final MemorySegment GET_HANDLE = Upcalls.stub(IN, "handle", 1);
+        static final MemorySegment CREATE_NOTIFICATION = Guard.statusStub(IN, "createNotification", 2);
+        static final MemorySegment FLUSH = Guard.statusStub(IN, "flush", 1);
+        static final MemorySegment ON_SESSION_RUN_END = Guard.statusStub(IN, "onSessionRunEnd", 1);
     }
 
     private static void fill(HostedStream stream, MemorySegment struct) {

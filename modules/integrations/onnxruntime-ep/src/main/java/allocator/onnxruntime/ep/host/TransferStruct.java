@@ -9,6 +9,7 @@ import allocator.onnxruntime.ep.abi.NativeObjects;
 import allocator.onnxruntime.support.Upcalls;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodHandles.Lookup;
 
 /** The {@code OrtDataTransferImpl}s of plug-in providers. */
 @SuppressWarnings({"UnusedMethod", "UnusedVariable"}) // The methods that native code calls have no caller in Java.
@@ -20,17 +21,10 @@ final class TransferStruct {
 
     /** The functions, made on first use. */
     private static final class Functions {
-        static final MemorySegment RELEASE = upcall("release", 1);
-        static final MemorySegment CAN_COPY = upcall("canCopy", 3);
-        static final MemorySegment COPY_TENSORS = status("copyTensors", 5);
-
-        private static MemorySegment upcall(String name, int parameters) {
-            return Upcalls.stub(MethodHandles.lookup().in(TransferStruct.class), name, parameters);
-        }
-
-        private static MemorySegment status(String name, int parameters) {
-            return Guard.statusStub(MethodHandles.lookup().in(TransferStruct.class), name, parameters);
-        }
+        private static final Lookup IN = MethodHandles.lookup().in(TransferStruct.class);
+        static final MemorySegment RELEASE = Upcalls.stub(IN, "release", 1);
+        static final MemorySegment CAN_COPY = Upcalls.stub(IN, "canCopy", 3);
+        static final MemorySegment COPY_TENSORS = Guard.statusStub(IN, "copyTensors", 5);
     }
 
     private static void fill(HostedTransfer transfer, MemorySegment struct) {
