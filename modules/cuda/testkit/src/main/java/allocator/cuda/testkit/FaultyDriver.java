@@ -15,8 +15,8 @@ import java.util.function.Consumer;
 public record FaultyDriver(
         CudaDevices devices, CudaMemory memory, CudaPools pools, CudaAddressRanges addressRanges, CudaStreams streams)
         implements CudaDriver {
-    /** What discovery asks; a provider may ask again at any time and has no reason to expect a failure. */
-    private static final Set<String> QUESTIONS = Set.of("driverVersion", "count", "info");
+    /** What discovery and maps ask; a provider may ask again at any time and has no reason to expect a failure. */
+    private static final Set<String> QUESTIONS = Set.of("driverVersion", "count", "info", "hashCode", "equals");
 
     /** Creates a driver: {@code calls} gets the name of each call and may throw, the other driver gets the rest. */
     public FaultyDriver(CudaDriver driver, Consumer<String> calls) {
