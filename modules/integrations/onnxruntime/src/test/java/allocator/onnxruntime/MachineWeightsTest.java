@@ -47,13 +47,7 @@ class MachineWeightsTest {
 
         Jvm() throws IOException {
             process = OtherProcess.start(
-                    OtherProcess.NO_TELEMETRY,
-                    List.of(
-                            "--enable-native-access=ALL-UNNAMED",
-                            "-cp",
-                            OtherProcess.path(),
-                            Program.class.getName(),
-                            model.toString()));
+                    OtherProcess.NO_TELEMETRY, OtherProcess.program(Program.class, model.toString()));
             questions = new PrintStream(process.getOutputStream(), true, StandardCharsets.UTF_8);
             replies = new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
             jvms.add(this);

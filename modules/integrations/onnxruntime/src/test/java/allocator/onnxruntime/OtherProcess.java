@@ -49,6 +49,14 @@ final class OtherProcess {
         return builder.start();
     }
 
+    /** Returns the arguments of Java that run a program on the class path of this test. */
+    static List<String> program(Class<?> program, String... arguments) {
+        final List<String> all =
+                new ArrayList<>(List.of("--enable-native-access=ALL-UNNAMED", "-cp", path(), program.getName()));
+        all.addAll(List.of(arguments));
+        return all;
+    }
+
     /** The modules and classes of this test, as a path of classes or of modules. */
     static String path() {
         final Set<String> paths = new LinkedHashSet<>();

@@ -164,14 +164,7 @@ class ProcessEndTest {
     }
 
     private static String run(String how) throws IOException, InterruptedException {
-        return OtherProcess.run(
-                OtherProcess.NO_TELEMETRY,
-                List.of(
-                        "--enable-native-access=ALL-UNNAMED",
-                        "-cp",
-                        OtherProcess.path(),
-                        Program.class.getName(),
-                        how));
+        return OtherProcess.run(OtherProcess.NO_TELEMETRY, OtherProcess.program(Program.class, how));
     }
 
     @Test

@@ -240,13 +240,17 @@ class SharedWeightsTest {
         }
     }
 
+    private static OnnxRuntimeAllocators installSharing(Allocator allocator) {
+        return OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
+                .allocator(allocator)
+                .option(OnnxRuntimeAllocators.SHARE_WEIGHTS, "1")
+                .install();
+    }
+
     @Test
     void afterAFailureSessionsOpenWithWeightsOfTheirOwn() throws OrtException {
         final Failing allocator = new Failing();
-        try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
-                        .allocator(allocator)
-                        .option(OnnxRuntimeAllocators.SHARE_WEIGHTS, "1")
-                        .install();
+        try (OnnxRuntimeAllocators memory = installSharing(allocator);
                 AllocatorSession first = Sessions.open(memory);
                 AllocatorSession second = Sessions.open(memory)) {
             assertArrayEquals(run(first), run(second));
@@ -259,10 +263,7 @@ class SharedWeightsTest {
     @Test
     void withoutOtherProcessesWeightsOfThisOneAreShared() throws OrtException {
         final Alone allocator = new Alone();
-        try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
-                        .allocator(allocator)
-                        .option(OnnxRuntimeAllocators.SHARE_WEIGHTS, "1")
-                        .install();
+        try (OnnxRuntimeAllocators memory = installSharing(allocator);
                 AllocatorSession first = Sessions.open(memory)) {
             final int shares = allocator.shares;
             assertTrue(shares > 1, "the weights of the first session are not shared");

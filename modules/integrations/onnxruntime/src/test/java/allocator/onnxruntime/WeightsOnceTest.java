@@ -132,11 +132,8 @@ class WeightsOnceTest {
                 throws IOException, InterruptedException {
             final String printed = OtherProcess.run(
                     OtherProcess.NO_TELEMETRY,
-                    List.of(
-                            "--enable-native-access=ALL-UNNAMED",
-                            "-cp",
-                            OtherProcess.path(),
-                            Program.class.getName(),
+                    OtherProcess.program(
+                            Program.class,
                             model.toString(),
                             Integer.toString(count),
                             Boolean.toString(isSharing),
@@ -262,14 +259,7 @@ class WeightsOnceTest {
         final List<Long> millis = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
             processes.add(OtherProcess.start(
-                    OtherProcess.NO_TELEMETRY,
-                    List.of(
-                            "--enable-native-access=ALL-UNNAMED",
-                            "-cp",
-                            OtherProcess.path(),
-                            Server.class.getName(),
-                            model.toString(),
-                            sharing)));
+                    OtherProcess.NO_TELEMETRY, OtherProcess.program(Server.class, model.toString(), sharing)));
             outputs.add(processes.get(i).inputReader());
             final String[] reply = ask(processes.get(i), outputs.get(i)).split(" ", -1);
             opened.add(reply[0]);
